@@ -50,7 +50,7 @@ help:
 	@echo "make service         build the service beside it, lookalike-serve"
 	@echo "make importer        build the import of ONNX networks beside it, lookalike-import"
 	@echo "make library         build the library with the C interface beside it, liblookalike.so"
-	@echo "make test-c-interface  test the library from C, and run its example"
+	@echo "make test-c-interface  test the library from C, and run its examples"
 	@echo "make test-service    test the service, its page in Chromium, its interface and its examples"
 	@echo "make deb             build a Debian package of all programs, $(OUTPUT)/lookalike_*.deb"
 	@echo "make test-deb        install it into a bare Debian 12, and use it there"

@@ -115,7 +115,8 @@ struct ProcessOwner {
     func check() throws(InterfaceError) {
         guard getpid() == id else {
             throw InterfaceError(
-                "the \(name) was opened before the process was forked, and cannot be used in the child")
+                "the \(name) was opened before the process was forked, and cannot be used in the child; "
+                    + "open it in the child alone, or start a new process, as “spawn” of Python does")
         }
     }
 }

@@ -205,7 +205,7 @@ package func indexerUpdate(_ handle: OpaquePointer?, _ changes: UnsafePointer<CC
     succeeded {
         let indexer = try indexer(handle)
         let changes = try EntityChanges(json: text(changes, named: "changes"))
-        try waiting { try await indexer.update(changes.ids) { changes.apply(to: &$0) } }
+        try indexer.change(changes.ids) { changes.apply(to: &$0) }
     }
 }
 
@@ -262,7 +262,7 @@ package func catalogImport(
         if case .catalog = Catalog.state(of: url) {} else { try files.check(for: model ?? .default()) }
         let hasLocalFeatures = localFeatures != nil
         let report = try onThread {
-            try CatalogIndexer(at: url, model: model, localFeatures: hasLocalFeatures ? true : false).index(files)
+            try CatalogIndexer(at: url, model: model, localFeatures: hasLocalFeatures).index(files)
         }
         return try copied(JSONLine.text(IndexAnswer(report)))
     }

@@ -262,7 +262,12 @@ extension CatalogIndexer {
     ///   before then.
     /// - Complexity: O(ids · log entities).
     public func update(_ ids: [String], by change: @Sendable (inout CatalogEntity) throws -> Void) async throws {
-        try await changing { try turn.withLock { _ in try store.update(ids, by: change) } }
+        try await changing { try self.change(ids, by: change) }
+    }
+
+    /// The same on the calling thread, without a task that might keep the indexer for a moment after it is done.
+    package func change(_ ids: [String], by change: (inout CatalogEntity) throws -> Void) throws {
+        try turn.withLock { _ in try store.update(ids, by: change) }
     }
 
     /// Removes an entity. It is found no longer when this returns, in catalogs that are open too.

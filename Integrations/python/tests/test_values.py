@@ -142,8 +142,8 @@ class ValueTests(unittest.TestCase):
         for source in (3, None, b"x", {"id": "a"}, ["a"], [3]):
             with self.subTest(repr(source)), self.assertRaises(TypeError):
                 self.catalog.index(source)
-        with self.assertRaisesRegex(TypeError, "entity 0.*“image” is .*bytes"):
-            self.catalog.index([{"id": "a", "image": b"\x89PNG"}])
+        with self.assertRaisesRegex(TypeError, "entity 0.*“cover” is .*bytes"):
+            self.catalog.index([{"id": "a", "cover": b"\x89PNG"}])
         self.assertFalse(os.path.exists(self.catalog.path))
 
     def test_absent_images_and_ids(self) -> None:

@@ -1,7 +1,7 @@
 """Visual search on the CPU: which image of a catalog does a photo or screenshot show?
 
-`Engine` makes feature prints, local features and thumbnails of images; `Catalog` indexes and searches a folder of them.
-Both run the program `lookalike`, as one process for millions of images.
+`Engine` makes feature prints, local features and thumbnails of images, in a process of the program `lookalike` for
+millions of them; `Catalog` indexes and searches a folder of them, in this process.
 
     import lookalike
 
@@ -20,7 +20,7 @@ Both run the program `lookalike`, as one process for millions of images.
 """
 
 from lookalike._arrays import ExactSearch, InvertedFile, Neighbors, distances, resize
-from lookalike._catalog import Catalog, IndexReport, Match
+from lookalike._catalog import Catalog, Duplicate, DuplicateGroup, IndexReport, Match
 from lookalike._engine import Computed, Engine
 from lookalike._errors import ImageError, LookalikeError
 from lookalike._images import ImageSource
@@ -29,6 +29,8 @@ from lookalike._prints import PrintReport
 __all__ = [
     "Catalog",
     "Computed",
+    "Duplicate",
+    "DuplicateGroup",
     "Engine",
     "ExactSearch",
     "ImageError",

@@ -1,26 +1,37 @@
-"""Catalogs: index, search, merge."""
+"""Catalogs: index, search, change, merge; in this process, by the library."""
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import itertools
 import json
 import os
-import re
 import struct
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any
+from queue import SimpleQueue
+from types import TracebackType
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lookalike._engine import image_requests
 from lookalike._errors import ImageError, LookalikeError
-from lookalike._images import ImageSource
+from lookalike._images import ImageSource, is_in_memory
+from lookalike._library import Handle, NextItem, answer, checked, interruptible, library
+from lookalike._model import sources
 from lookalike._values import absolute_path, finite_number, rows, text, whole_number
-from lookalike._worker import HasWorker, Request, run
 
-__all__ = ["Catalog", "IndexReport", "Match"]
+__all__ = ["Catalog", "Duplicate", "DuplicateGroup", "IndexReport", "Match"]
+
+# A condition that is longer takes long to read, and is a mistake.
+_LONGEST_OPTIONS = 1 << 20
+# Items that are made before the library takes one.
+_ITEMS_AHEAD = 16
 
 
 @dataclass(frozen=True)
@@ -46,6 +57,31 @@ class Match:
 
 
 @dataclass(frozen=True)
+class Duplicate:
+    """An entity of a group of duplicates."""
+
+    id: str
+    image: str
+    """The path of its first image."""
+    title: str | None
+    difference: str | None
+    """What differs from the reference: “none”, “quality”, “crop”, “mirrored”, “turned”, “mark” or “color”; None for the
+    reference."""
+    distance: float | None
+    """The distance of the prints, 0 to 2; None for the reference."""
+
+
+@dataclass(frozen=True)
+class DuplicateGroup:
+    """Entities whose images have the same picture."""
+
+    reference: Duplicate
+    """The one that shows most of the picture."""
+    duplicates: tuple[Duplicate, ...]
+    """The others."""
+
+
+@dataclass(frozen=True)
 class IndexReport:
     """What an index run did."""
 
@@ -58,18 +94,22 @@ class IndexReport:
     """The ids of entities whose images are gone, with `prune`."""
 
 
-class Catalog(HasWorker):
+_Self = TypeVar("_Self", bound="Catalog")
+
+
+class Catalog:
     """A folder of entities with the prints and local features of their images.
 
         catalog = Catalog("catalog/")
         catalog.index([{"id": "slow-meridian", "image": "front.jpg", "title": "Slow Meridian"}])
         matches = catalog.search("photo.jpg")
 
-    Searches keep a process, which the first one starts. It sees what is indexed meanwhile, and a catalog that was made
-    anew at the same path. Any number of threads share a catalog, and `await asyncio.to_thread(catalog.search, photo)`
-    does not block an event loop. After a fork, the child's searches start a process of their own; so does a catalog
-    that was pickled. A process that ends is started again, and its images are searched again, once. An interrupt leaves
-    the catalog usable.
+    Everything is done in this process, by the library. Searches see what is indexed meanwhile, and a catalog that was
+    made anew at the same path. Any number of threads share a catalog, and other threads of Python run during a call;
+    `await asyncio.to_thread(catalog.search, photo)` does not block an event loop. An interrupt leaves the catalog
+    usable. After a fork, the child can open catalogs only if its parent has read and written none: calls are a
+    `LookalikeError` otherwise, so start such processes by “spawn” or “forkserver”. A copy that was pickled opens the
+    catalog anew.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, jobs: int | None = None) -> None:
@@ -80,15 +120,15 @@ class Catalog(HasWorker):
             jobs: the number of threads; all cores by default.
         """
         self.path = os.path.abspath(text("path", os.fsdecode(path)))
-        self._jobs = [] if jobs is None else ["--jobs", str(whole_number("jobs", jobs))]
-        super().__init__(["--catalog", self.path, *self._jobs])
+        self._jobs = 0 if jobs is None else whole_number("jobs", jobs)
+        self._handle: Handle | None = None
 
-    def __getstate__(self) -> tuple[str, list[str]]:
+    def __getstate__(self) -> tuple[str, int]:
         return self.path, self._jobs
 
-    def __setstate__(self, state: tuple[str, list[str]]) -> None:
+    def __setstate__(self, state: tuple[str, int]) -> None:
         self.path, self._jobs = state
-        super().__init__(["--catalog", self.path, *self._jobs])
+        self._handle = None
 
     def search(
         self,
@@ -98,6 +138,8 @@ class Catalog(HasWorker):
         effort: str = "standard",
         where: str | None = None,
         min_confidence: float | None = None,
+        codes: Iterable[str] = (),
+        texts: Iterable[str] = (),
     ) -> list[Match]:
         """Returns the entities that an image shows, surest first.
 
@@ -105,12 +147,15 @@ class Catalog(HasWorker):
                 print(match.id, match.confidence)
 
         Args:
-            image: a path, the bytes of an image file, a file object, an array of 8-bit pixels, or an image of Pillow.
+            image: a path, the bytes of an image file, a file object, an array of 8-bit pixels, an image of Pillow, or a
+                print: a row that `Engine.embed` returns.
             limit: the maximum number of matches.
             effort: “prints” compares prints alone, “standard” verifies candidates by local features, “thorough”
                 verifies more of them.
             where: only entities that satisfy a condition, such as `price < 20 and type = "album"`.
             min_confidence: replaces the default decision, which accepts matches from 0.5.
+            codes: the texts of barcodes in the image: entities that have one of them as an attribute are matches.
+            texts: lines of text in the image: entities whose title has their words are matches.
 
         Raises:
             ImageError: if the image cannot be used.
@@ -118,10 +163,7 @@ class Catalog(HasWorker):
             TypeError: for what is no image, or an option of another type.
             ValueError: for an option that has no such value.
         """
-        (result,) = self.search_all([image], limit=limit, effort=effort, where=where, min_confidence=min_confidence)
-        if isinstance(result, ImageError):
-            raise result
-        return result
+        return self._search(image, _search_options(limit, effort, where, min_confidence, codes, texts))
 
     def search_all(
         self,
@@ -140,42 +182,149 @@ class Catalog(HasWorker):
         Images are taken from the iterable as they are needed. The arguments are those of `search`, and so are the
         errors that end all searches: `LookalikeError`, `TypeError` and `ValueError`.
         """
-        header: dict[str, Any] = {"request": "search", "limit": whole_number("limit", limit)}
-        header["effort"] = text("effort", effort)
-        if effort not in ("prints", "standard", "thorough"):
-            raise ValueError(f"effort is “prints”, “standard” or “thorough”, not {effort!r}")
-        if where is not None:
-            header["where"] = text("where", where)
-        if min_confidence is not None:
-            header["minConfidence"] = finite_number("min_confidence", min_confidence)
-            if not 0 <= header["minConfidence"] <= 1:
-                raise ValueError(f"min_confidence is {min_confidence}; it is 0 to 1")
-        return self._matches(image_requests(header, images))
+        return self._search_all(images, _search_options(limit, effort, where, min_confidence))
 
-    def _matches(self, requests: Iterable[Request | ImageError]) -> Iterator[list[Match] | ImageError]:
-        def catalog_error(answer: Mapping[str, Any]) -> str:
-            # An error of the catalog begins with its path, and is no error of the image.
-            reason = str(answer.get("error", {}).get("reason", ""))
-            return reason if reason.startswith(f"{self.path}: ") else ""
+    def _search_all(self, images: Iterable[ImageSource], options: bytes) -> Iterator[list[Match] | ImageError]:
+        workers = self._jobs or os.cpu_count() or 1
+        searches: deque[Future[list[Match]]] = deque()
 
-        def is_outdated(answer: Mapping[str, Any]) -> bool:
-            error = catalog_error(answer)
-            return "another catalog is at its path" in error or "holds no catalog" in error
+        def next_result() -> list[Match] | ImageError:
+            try:
+                return searches.popleft().result()
+            except ImageError as error:
+                return error
 
-        for answer in self._answers(requests, is_outdated):
-            if isinstance(answer, ImageError):
-                yield answer
-                continue
-            header, _ = answer
-            error = header.get("error")
-            if not error:
-                yield [_match(result) for result in header["results"]]
-            elif catalog_error(header):
-                raise LookalikeError(error["reason"])
-            elif error["subject"] == "request":
-                raise LookalikeError(f"the search: {error['reason']}")
-            else:
-                yield ImageError(error["subject"], error["reason"])
+        pool = ThreadPoolExecutor(workers, thread_name_prefix="lookalike")
+        try:
+            for image in images:
+                searches.append(pool.submit(self._search, image, options))
+                if len(searches) >= 2 * workers:
+                    yield next_result()
+            while searches:
+                yield next_result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def search_words(
+        self,
+        words: str,
+        image: ImageSource | None = None,
+        *,
+        weight: float = 0.5,
+        limit: int = 10,
+        where: str | None = None,
+    ) -> list[Match]:
+        """Returns the entities that words describe, nearest first; for a catalog whose model reads texts.
+
+            lamps = catalog.search_words("a red lamp", where="price < 100")
+
+        Args:
+            words: what the entities show.
+            image: what they are to resemble as well.
+            weight: that of the words beside the image, 0 to 1.
+            limit: the maximum number of entities; all of them have a place in the order.
+            where: only entities that satisfy a condition.
+
+        Raises:
+            ImageError: if the image cannot be used.
+            LookalikeError: if the catalog cannot be searched by words.
+        """
+        options = {"words": text("words", words), "limit": whole_number("limit", limit)}
+        if image is not None:
+            options["wordsWeight"] = finite_number("weight", weight)
+        return self._search(image, _options(options, where))
+
+    def similar(self, id: str | int, *, limit: int = 10, where: str | None = None) -> list[Match]:
+        """Returns the entities that resemble another one most, nearest first, without itself.
+
+            for match in catalog.similar("slow-meridian", limit=5):
+                print(match.id, match.distance)
+
+        Raises:
+            LookalikeError: for an unknown id, or if the catalog cannot be searched.
+        """
+        return self._search(None, _options({"similarTo": _id(id), "limit": whole_number("limit", limit)}, where))
+
+    def _search(self, image: ImageSource | None, options: bytes) -> list[Match]:
+        handle = self._catalog()
+        search = library().lookalike_catalog_search
+        if image is None:
+            found = answer(search(handle, None, options))
+        else:
+            with sources([image], self._print_dimension) as (source,):
+                subject = os.fsdecode(source.path or b"image")
+                found = answer(search(handle, ctypes.byref(source), options), subject)
+        return [_match(result) for result in json.loads(found)["results"]]
+
+    def entities(
+        self,
+        where: str | None = None,
+        *,
+        words: str | None = None,
+        ids: Iterable[str | int] | None = None,
+        limit: int | None = None,
+    ) -> list[dict[str, Any]]:
+        """Returns entities: all of them, those that satisfy a condition, have words, or have some ids.
+
+            cheap = catalog.entities("price < 20")
+            book = catalog.entities("has code 978-3-16-148410-0")
+            live = catalog.entities(words="live at")
+
+        Args:
+            where: a condition, as for `search`.
+            words: words of the title, the subtitle or the labels; the last one may be incomplete. The best match comes
+                first; without it, the entities are in the catalog's order.
+            ids: the ids, in whose order the entities are returned, without unknown ones; instead of the others.
+            limit: the maximum number of entities.
+
+        Raises:
+            LookalikeError: if the catalog or the condition cannot be read.
+        """
+        options: dict[str, Any] = {} if limit is None else {"limit": whole_number("limit", limit)}
+        if words is not None:
+            options["text"] = text("words", words)
+        if ids is not None:
+            options["ids"] = [_id(each) for each in ids]
+        return json.loads(answer(library().lookalike_catalog_list(self._catalog(), _options(options, where))))
+
+    def facets(self, *fields: str, where: str | None = None, words: str | None = None) -> dict[str, dict[str, int]]:
+        """Returns how many entities have each value of some fields, the most frequent first.
+
+            years = catalog.facets("year", where='type = "album"')["year"]
+
+        Args:
+            fields: “type”, “title”, “subtitle”, “label”, or names of attributes.
+            where: only entities that satisfy a condition.
+            words: only those that have these words, as for `entities`.
+
+        Raises:
+            LookalikeError: if no entity has such an attribute, or the catalog or the condition cannot be read.
+        """
+        options: dict[str, Any] = {"by": [text("a field", field) for field in fields]}
+        if words is not None:
+            options["text"] = text("words", words)
+        facets = answer(library().lookalike_catalog_facets(self._catalog(), _options(options, where)))
+        return {
+            facet["field"]: {each["value"]: each["count"] for each in facet["values"]} for facet in json.loads(facets)
+        }
+
+    def duplicates(self, where: str | None = None) -> list[DuplicateGroup]:
+        """Returns the groups of entities whose images have the same picture.
+
+            for group in catalog.duplicates():
+                print(group.reference.id, [(each.id, each.difference) for each in group.duplicates])
+
+        Images are not read: what was indexed is compared. Nothing is removed.
+
+        Raises:
+            LookalikeError: if the catalog or the condition cannot be read.
+        """
+        handle, condition = self._catalog(), None if where is None else text("where", where).encode()
+        groups = json.loads(interruptible(lambda: answer(library().lookalike_catalog_duplicates(handle, condition))))
+        return [
+            DuplicateGroup(_duplicate(group["reference"]), tuple(map(_duplicate, group["duplicates"])))
+            for group in groups
+        ]
 
     def index(
         self,
@@ -193,9 +342,11 @@ class Catalog(HasWorker):
 
         Args:
             source: a folder, a `.csv` or `.jsonl` manifest, or entities: a table of pandas, polars or PyArrow, or
-                mappings, with an `id` and an `image` or `images` (paths), and perhaps `type`, `title`, `subtitle` and
-                `labels`. Other keys are attributes: texts, numbers, dates and lists, those of NumPy and pandas, too. A
-                value that is None, NaN, NA or NaT is absent.
+                mappings, with an `id` and an `image` or `images`, and perhaps `type`, `title`, `subtitle` and
+                `labels`. Images are those that `search` takes, prints among them. Other keys are attributes: texts,
+                numbers, dates and lists, those of NumPy and pandas, too. A value that is None, NaN, NA or NaT is
+                absent. An iterator is read as it is indexed, so it may have any number of images in memory, and what
+                came before an error of it stays.
             local_features: whether to extract local features; by default as the command does.
             thumbnails: the long side of thumbnails in pixels, 0 for none.
             prune: whether to remove entities whose images are gone.
@@ -208,20 +359,62 @@ class Catalog(HasWorker):
             LookalikeError: if the catalog cannot be written or the source cannot be read.
             TypeError: for a value that cannot be stored.
         """
-        options = ["--catalog", self.path, "--json", *self._jobs]
+        options: dict[str, Any] = {"prune": True} if prune else {}
+        if self._jobs:
+            options["jobs"] = self._jobs
+        indexer_options: dict[str, Any] = {}
         if local_features is not None:
-            options.append("--local-features" if local_features else "--no-local-features")
+            indexer_options["localFeatures"] = bool(local_features)
         if thumbnails is not None:
-            options += ["--thumbnails", str(whole_number("thumbnails", thumbnails))]
-        if prune:
-            options.append("--prune")
+            indexer_options["thumbnails"] = whole_number("thumbnails", thumbnails)
         if isinstance(source, (str, os.PathLike)):
-            return _report(run(["index", absolute_path(source), *options]))
-        with tempfile.TemporaryDirectory(prefix="lookalike-") as folder:
-            manifest = os.path.join(folder, "manifest.jsonl")
-            problems = _write_lines(manifest, (_with_absolute_paths(entity) for entity in rows(source)))
-            report = _report(run(["index", manifest, *options]), manifest)
-        return replace(report, problems=(*problems, *report.problems))
+            path = os.fsencode(absolute_path(source))
+            index = library().lookalike_indexer_index_path
+            with self._indexer(indexer_options) as indexer:
+                return _report(interruptible(lambda: answer(index(indexer, path, _options(options)))))
+        if not isinstance(source, Iterator):
+            # So that a value that cannot be stored is an error before anything is indexed.
+            for _ in rows(source, _is_image):
+                pass
+        entities = _Entities(rows(source, _is_image), self._print_dimension)
+        with self._indexer(indexer_options) as indexer:
+            return entities.index(indexer, _options(options))
+
+    def update(self, entities: Iterable[Mapping[str, Any]] | Any) -> None:
+        """Changes the metadata of entities: all of them, or none if one is unknown.
+
+            catalog.update([{"id": "slow-meridian", "title": "Slow Meridian (Live)", "price": None}])
+
+        Args:
+            entities: mappings or a table as for `index`, without images. Keys that are absent stay as they are, and
+                None removes.
+
+        Raises:
+            LookalikeError: if an id is unknown, or the catalog cannot be written.
+            TypeError: for a value that cannot be stored.
+        """
+        changes = list(rows(entities, lambda key, value: value is None))
+        # An indexer would make a catalog that is not there.
+        self._catalog()
+        with self._indexer({}) as indexer:
+            checked(library().lookalike_indexer_update(indexer, _line(changes)))
+
+    def remove(self, ids: str | int | Iterable[str | int]) -> None:
+        """Removes entities. If an id is unknown, nothing is removed.
+
+            catalog.remove(["slow-meridian"])
+
+        Args:
+            ids: the ids of the entities, or a single one.
+
+        Raises:
+            LookalikeError: if an id is unknown, or the catalog cannot be written.
+        """
+        one_or_more = [ids] if isinstance(ids, (str, int, np.integer)) else ids
+        names = _line(list(dict.fromkeys(map(_id, one_or_more))))
+        self._catalog()
+        with self._indexer({}) as indexer:
+            checked(library().lookalike_indexer_remove(indexer, names))
 
     def merge(self, *catalogs: str | os.PathLike[str] | Catalog) -> None:
         """Adds the entities of other catalogs, which have the same model. The last one has the last word on an id.
@@ -232,10 +425,14 @@ class Catalog(HasWorker):
             catalogs: catalogs, or their folders.
 
         Raises:
-            LookalikeError: if a catalog cannot be merged; the message names it.
+            LookalikeError: if a catalog cannot be merged, or something of one is damaged; the message names it.
         """
-        paths = [other.path if isinstance(other, Catalog) else absolute_path(other) for other in catalogs]
-        run(["catalog", "merge", *paths, "--into", self.path])
+        others = [other.path if isinstance(other, Catalog) else absolute_path(other) for other in catalogs]
+        paths = (ctypes.c_char_p * len(others))(*map(os.fsencode, others))
+        merge = library().lookalike_catalog_merge
+        report = _report(interruptible(lambda: answer(merge(os.fsencode(self.path), None, paths, len(others)))))
+        if report.problems:
+            raise LookalikeError("; ".join(map(str, report.problems)))
 
     def import_prints(
         self,
@@ -262,98 +459,191 @@ class Catalog(HasWorker):
             TypeError: for a value that cannot be stored.
         """
         with tempfile.TemporaryDirectory(prefix="lookalike-") as folder:
-            matrix, lines = os.path.join(folder, "prints.npy"), os.path.join(folder, "entities.jsonl")
-            np.save(matrix, np.ascontiguousarray(prints, dtype="<f4"))
-            problems = _write_lines(lines, rows(entities))
-            if problems:
-                raise LookalikeError(str(problems[0]))
-            options = []
-            for option, records in (("--local-features", local_features), ("--thumbnails", thumbnails)):
+            files: list[bytes | None] = [os.fsencode(os.path.join(folder, name)) for name in ("prints.npy", "entities")]
+            np.save(os.path.join(folder, "prints.npy"), np.ascontiguousarray(prints, dtype="<f4"))
+            with open(os.path.join(folder, "entities"), "wb") as file:
+                for number, entity in enumerate(rows(entities)):
+                    try:
+                        file.write(_line(entity) + b"\n")
+                    except UnicodeEncodeError:
+                        raise LookalikeError(f"{_name(number)}: {_HALF}") from None
+            for name, records in (("local-features", local_features), ("thumbnails", thumbnails)):
+                path = os.path.join(folder, name)
+                files.append(None if records is None else os.fsencode(path))
                 if records is not None:
-                    path = os.path.join(folder, option[2:])
-                    options += [option, path]
                     with open(path, "wb") as file:
                         for record in records:
                             file.write(struct.pack("<I", len(record or b"")) + (record or b""))
-            run(["catalog", "import", matrix, "--entities", lines, "--catalog", self.path, *options])
+            take = library().lookalike_catalog_import
+            report = _report(interruptible(lambda: answer(take(os.fsencode(self.path), None, *files))))
+        if report.problems:
+            raise LookalikeError("; ".join(map(str, report.problems)))
 
-    def entities(self, where: str | None = None) -> list[dict[str, Any]]:
-        """Returns the entities in the catalog's order, all or those that satisfy a condition.
+    def close(self) -> None:
+        """Closes the catalog's files, when calls that are under way have ended; a later call opens them again."""
+        self._handle = None
 
-            cheap = catalog.entities("price < 20")
+    def __enter__(self: _Self) -> _Self:
+        return self
 
-        Args:
-            where: a condition, as for `search`.
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
-        Raises:
-            LookalikeError: if the catalog or the condition cannot be read.
-        """
-        condition = [] if where is None else [f"--where={text('where', where)}"]
-        # Texts have line ends of their own, such as U+2028.
-        lines = run(["catalog", "list", self.path, "--json", *condition]).split(b"\n")
-        return [json.loads(line) for line in lines if line]
+    def _catalog(self) -> Handle:
+        """The open catalog."""
+        handle = self._handle
+        if handle is None or not handle.is_usable:
+            # Two threads may open it at the same time: one of both handles is kept.
+            handle = library().lookalike_catalog_open(os.fsencode(self.path), None, self._jobs).opened()
+            self._handle = handle
+        return handle
 
-    def remove(self, ids: str | int | Iterable[str | int]) -> None:
-        """Removes entities. If an id is unknown, nothing is removed.
+    def _print_dimension(self) -> int:
+        return int(json.loads(answer(library().lookalike_catalog_info(self._catalog())))["dimension"])
 
-            catalog.remove(["slow-meridian"])
-
-        Args:
-            ids: the ids of the entities, or a single one.
-
-        Raises:
-            LookalikeError: if an id is unknown, or the catalog cannot be written.
-        """
-        one_or_more = [ids] if isinstance(ids, (str, int, np.integer)) else ids
-        plain = (str(each) if isinstance(each, (int, np.integer)) else each for each in one_or_more)
-        names = list(dict.fromkeys(text("an id", each) for each in plain))
-        # A command has a limited number of arguments.
-        parts = [names[start : start + 1000] for start in range(0, len(names), 1000)]
-        if len(parts) > 1:
-            unknown = set(names) - {entity["id"] for entity in self.entities()}
-            if unknown:
-                raise LookalikeError(f"{self.path}: has no entity “{min(unknown)}”")
-        for part in parts:
-            run(["catalog", "remove", self.path, "--", *part])
+    def _indexer(self, options: dict[str, Any]) -> Handle:
+        """The catalog, open for changes until the handle is let go."""
+        return library().lookalike_indexer_open(os.fsencode(self.path), None, _options(options)).opened()
 
 
-def _write_lines(path: str, entities: Iterable[Mapping[str, Any]]) -> list[ImageError]:
-    """Writes a line of JSON per entity. One that cannot be written has an empty line, and its problem is returned."""
-    problems = []
-    with open(path, "wb") as file:
-        for number, entity in enumerate(entities):
+class _Entities:
+    """The rows of an index run: one thread reads them and makes items of them, and another one takes them for the
+    library. Both wait for queues that are written in C: an interrupt leaves no lock that nobody opens."""
+
+    def __init__(self, table: Iterator[dict[str, Any]], dimension: Callable[[], int]) -> None:
+        # The first error comes before a catalog is made.
+        self._rows = itertools.chain(list(itertools.islice(table, 1)), table)
+        self._dimension = dimension
+        # A text, images, and what keeps these; None at the end.
+        self._items: SimpleQueue[tuple[bytes | None, Any, contextlib.ExitStack] | None] = SimpleQueue()
+        self._places: SimpleQueue[None] = SimpleQueue()
+        for _ in range(_ITEMS_AHEAD):
+            self._places.put(None)
+        # The item that the library reads.
+        self._given: tuple[bytes | None, Any, contextlib.ExitStack] = (None, None, contextlib.ExitStack())
+        self._is_ended = False
+        # Why the library gets no text of an entity, by what it calls that.
+        self._reasons: dict[str, str] = {}
+
+    def index(self, indexer: Handle, options: bytes) -> IndexReport:
+        give = NextItem(self._give)
+
+        def work() -> bytes:
             try:
-                file.write(json.dumps(entity, ensure_ascii=False, allow_nan=False).encode())
-            except UnicodeEncodeError:
-                problems.append(ImageError(_name(number), "has half of a surrogate pair, which is no text"))
-            file.write(b"\n")
-    return problems
+                return answer(library().lookalike_indexer_index(indexer, give, None, options))
+            finally:
+                self._is_ended = True
+                self._places.put(None)
+                while not self._items.empty():
+                    self._take(self._items.get())
+
+        report = _report(interruptible(work, self._feed, lambda: self._items.put(None)))
+        problems = (ImageError(each.subject, self._reasons.get(each.subject, each.reason)) for each in report.problems)
+        return replace(report, problems=tuple(problems))
+
+    def _feed(self) -> None:
+        for number, row in enumerate(self._rows):
+            self._places.get()
+            if self._is_ended:
+                break
+            self._items.put(self._item(row, _name(number)))
+        self._items.put(None)
+
+    def _item(self, row: dict[str, Any], name: str) -> tuple[bytes | None, Any, contextlib.ExitStack]:
+        stack = contextlib.ExitStack()
+        images: list[Any] = []
+        if any(_is_image(key, row[key]) for key in ("image", "images") if key in row):
+            for key in ("image", "images"):
+                value = row.pop(key, None)
+                images += value if isinstance(value, (list, tuple)) else [] if value is None else [value]
+        elif isinstance(row.get("images"), str):
+            row["images"] = [row["images"]]
+        try:
+            line = _line(row)
+            return line, stack.enter_context(sources(images, self._dimension)), stack
+        except UnicodeEncodeError:
+            self._reasons[name] = _HALF
+        except ImageError as error:
+            self._reasons[name] = str(error)
+        return None, None, stack
+
+    def _give(self, _: Any, item: Any) -> bool:
+        """Called by the library."""
+        next_item = self._items.get()
+        self._places.put(None)
+        self._take(next_item)
+        if next_item is None:
+            return False
+        line, images, _ = next_item
+        item.contents.entity = line
+        if images:
+            item.contents.images, item.contents.image_count = images, len(images)
+        return True
+
+    def _take(self, item: tuple[bytes | None, Any, contextlib.ExitStack] | None) -> None:
+        """Keeps an item in the place of the one before, which nobody reads any more."""
+        self._given[2].close()
+        self._given = item or (None, None, contextlib.ExitStack())
+
+
+_HALF = "has half of a surrogate pair, which is no text"
 
 
 def _name(number: int) -> str:
     return f"entity {number}, counted from 0"
 
 
-def _with_absolute_paths(entity: dict[str, Any]) -> dict[str, Any]:
-    """A manifest's paths are relative to it, those of a caller to the working directory."""
-    if entity.get("image"):
-        entity["image"] = absolute_path(entity["image"])
-    if entity.get("images"):
-        paths = entity["images"]
-        entity["images"] = [absolute_path(path) for path in ([paths] if isinstance(paths, str) else paths)]
-    return entity
+def _is_image(key: str, value: Any) -> bool:
+    """Whether a value of a row is an image in memory, or a list with one."""
+    if key not in ("image", "images"):
+        return False
+    return any(map(is_in_memory, value)) if isinstance(value, (list, tuple)) else is_in_memory(value)
 
 
-def _report(output: bytes, manifest: str = "") -> IndexReport:
-    """Reads a report. Problems with lines of a temporary manifest are those of entities."""
+def _id(value: Any) -> str:
+    return str(value) if isinstance(value, (int, np.integer)) else text("an id", value)
 
-    def named(words: str) -> str:
-        if not manifest:
-            return words
-        return re.sub(re.escape(manifest) + r":(\d+)", lambda found: _name(int(found[1]) - 1), words)
 
+def _line(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+
+
+def _options(options: dict[str, Any], where: str | None = None) -> bytes:
+    if where is not None:
+        options["where"] = text("where", where)
+    line = _line(options)
+    if len(line) > _LONGEST_OPTIONS:
+        raise ValueError(f"the request has {len(line)} bytes of text; it may have {_LONGEST_OPTIONS}")
+    return line
+
+
+def _search_options(
+    limit: int,
+    effort: str,
+    where: str | None,
+    min_confidence: float | None,
+    codes: Iterable[str] = (),
+    texts: Iterable[str] = (),
+) -> bytes:
+    options: dict[str, Any] = {"limit": whole_number("limit", limit), "effort": text("effort", effort)}
+    if effort not in ("prints", "standard", "thorough"):
+        raise ValueError(f"effort is “prints”, “standard” or “thorough”, not {effort!r}")
+    if min_confidence is not None:
+        options["minConfidence"] = finite_number("min_confidence", min_confidence)
+        if not 0 <= options["minConfidence"] <= 1:
+            raise ValueError(f"min_confidence is {min_confidence}; it is 0 to 1")
+    for name, values in (("codes", codes), ("texts", texts)):
+        if isinstance(values, str):
+            raise TypeError(f"{name} are several texts, not the text {values!r}")
+        options[name] = [text(f"one of the {name}", value) for value in values]
+    return _options(options, where)
+
+
+def _report(output: bytes) -> IndexReport:
     counts = json.loads(output)
-    problems = tuple(ImageError(named(each["subject"]), named(each["reason"])) for each in counts["problems"])
+    problems = tuple(ImageError(each["subject"], each["reason"]) for each in counts["problems"])
     return IndexReport(
         counts["added"], counts["updated"], counts["unchanged"], problems, tuple(counts.get("removed", ()))
     )
@@ -372,4 +662,10 @@ def _match(result: Mapping[str, Any]) -> Match:
         title=result.get("title"),
         subtitle=result.get("subtitle"),
         image=result["image"],
+    )
+
+
+def _duplicate(entity: Mapping[str, Any]) -> Duplicate:
+    return Duplicate(
+        entity["id"], entity["image"], entity.get("title"), entity.get("difference"), entity.get("distance")
     )

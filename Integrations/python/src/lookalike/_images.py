@@ -59,6 +59,18 @@ def is_one_image(images: Any) -> bool:
     return hasattr(images, "read")
 
 
+def is_in_memory(image: Any) -> bool:
+    """Whether this is an image that is no path, or a print."""
+    if isinstance(image, np.ndarray):
+        return image.dtype == np.uint8 and image.ndim in (2, 3) or is_print(image)
+    return isinstance(image, (bytes, bytearray, memoryview)) or _is_of_pillow(image) or hasattr(image, "read")
+
+
+def is_print(image: Any) -> bool:
+    """Whether this is a vector of floats, as a row that `Engine.embed` returns."""
+    return isinstance(image, np.ndarray) and image.ndim == 1 and image.dtype.kind == "f"
+
+
 def encoded(image: ImageSource) -> tuple[str | None, bytes]:
     """The path of an image, or the bytes of a file with it.
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lookalike._errors import LookalikeError
-from lookalike._library import Pixels, checked, library
+from lookalike._images import encoded, is_print, plain_pixels
+from lookalike._library import Pixels, Source, checked, library
 
 # lookalike_pixel_format by the number of channels.
 _FORMATS = {1: 0, 3: 1, 4: 2}
@@ -19,38 +23,69 @@ class Model:
     """A model that is open in this process, for any number of threads. Not after a fork: see `is_usable`."""
 
     def __init__(self, path: str | None) -> None:
-        self._process = os.getpid()
-        self._handle = checked(library().lookalike_model_open(None if path is None else os.fsencode(path)))
+        self._handle = library().lookalike_model_open(None if path is None else os.fsencode(path)).opened()
         self.dimension = int(library().lookalike_model_dimension(self._handle))
         self.digest = library().lookalike_model_digest(self._handle).decode()
-
-    def __del__(self) -> None:
-        if getattr(self, "_handle", None) and self.is_usable:
-            library().lookalike_model_free(self._handle)
 
     @property
     def is_usable(self) -> bool:
         """Whether this is the process that opened it."""
-        return self._process == os.getpid()
+        return self._handle.is_usable
 
     def embed(self, images: list[NDArray[np.uint8]], threads: int) -> NDArray[np.float32]:
         """The prints of arrays as `pixel_array` returns them, a row each; on all cores with 0 threads."""
         prints = np.empty((len(images), self.dimension), np.float32)
-        handles: list[int] = []
-        # What the library reads; alive until it has.
-        rows = [_rows(image) for image in images]
-        try:
-            for image in rows:
-                height, width = image.shape[:2]
-                channels = 1 if image.ndim == 2 else image.shape[2]
-                pixels = Pixels(image.ctypes.data, width, height, image.strides[0], _FORMATS[channels], 0)
-                handles.append(checked(library().lookalike_image_wrap(ctypes.byref(pixels))))
+        with contextlib.ExitStack() as stack:
+            handles = [stack.enter_context(wrapped(image)) for image in images]
             pointers = (ctypes.c_void_p * len(handles))(*handles)
             checked(library().lookalike_model_embed(self._handle, pointers, len(handles), threads, prints.ctypes.data))
-        finally:
-            for handle in handles:
-                library().lookalike_image_free(handle)
         return prints
+
+
+@contextlib.contextmanager
+def wrapped(image: NDArray[np.uint8]) -> Iterator[Any]:
+    """A handle of the library of an array as `pixel_array` returns it."""
+    # What the library reads; alive as long as the handle.
+    rows = _rows(image)
+    height, width = rows.shape[:2]
+    channels = 1 if rows.ndim == 2 else rows.shape[2]
+    pixels = Pixels(rows.ctypes.data, width, height, rows.strides[0], _FORMATS[channels], 0)
+    handle = checked(library().lookalike_image_wrap(ctypes.byref(pixels)))
+    try:
+        yield handle
+    finally:
+        library().lookalike_image_free(handle)
+
+
+@contextlib.contextmanager
+def sources(images: list[Any], dimension: Callable[[], int]) -> Iterator[Any]:
+    """Images and prints as an array of what the library takes.
+
+    Raises:
+        ImageError: if an image cannot be used.
+        TypeError: for what is no image.
+        ValueError: for a print of another length.
+    """
+    array = (Source * len(images))()
+    with contextlib.ExitStack() as stack:
+        for source, image in zip(array, images):
+            if is_print(image):
+                if len(image) != dimension():
+                    raise ValueError(f"a print of the catalog has {dimension()} numbers, not {len(image)}")
+                numbers = np.ascontiguousarray(image, np.float32)
+                stack.callback(len, numbers)
+                source.print = numbers.ctypes.data
+                continue
+            pixels = plain_pixels(image)
+            if pixels is None:
+                path, data = encoded(image)
+                if path is None:
+                    source.bytes, source.size = data, len(data)
+                else:
+                    source.path = path.encode()
+            else:
+                source.image = stack.enter_context(wrapped(pixels))
+        yield array
 
 
 def _rows(image: NDArray[np.uint8]) -> NDArray[np.uint8]:

@@ -10,7 +10,7 @@ import operator
 import os
 import re
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -65,10 +65,11 @@ def text(name: str, value: Any) -> str:
     return str(value)
 
 
-def rows(table: Any) -> Iterator[dict[str, Any]]:
+def rows(table: Any, keeps: Callable[[str, Any], bool] = lambda key, value: False) -> Iterator[dict[str, Any]]:
     """The rows of a table of pandas, polars or PyArrow, or of an iterable of mappings, as JSON objects.
 
-    Of a table, texts of several labels or images are divided as those of a .csv manifest.
+    Of a table, texts of several labels or images are divided as those of a .csv manifest. A value stays as it is if
+    `keeps` says so of it and its key.
 
     Raises `TypeError` for what is no table, and for a value that has no JSON.
     """
@@ -90,7 +91,8 @@ def rows(table: Any) -> Iterator[dict[str, Any]]:
         for key, kind in narrow.items():
             if isinstance(values.get(key), float):
                 values[key] = kind(values[key])
-        plain = _plain(values, f"entity {number}, counted from 0")
+        kept = {key: values.pop(key) for key in list(values) if keeps(key, values[key])}
+        plain = _plain(values, f"entity {number}, counted from 0") | kept
         for key, separator in separators.items():
             if isinstance(plain.get(key), str):
                 plain[key] = [part.strip() for part in re.split(separator, plain[key]) if part.strip()]
