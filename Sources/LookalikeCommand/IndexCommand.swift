@@ -8,23 +8,25 @@ struct IndexCommand: ParsableCommand {
         commandName: "index",
         abstract: "Indexes images into a catalog.",
         discussion: """
-            INPUT is a folder, searched recursively for images, whatever their names; an image's id is its path below \
-            the folder without the extension. Of two images with the same id, such as a.jpg and a.png, the one that \
-            was indexed first is kept, and the other is reported. A folder says nothing else of an entity: titles, \
-            attributes and further images that it has stay. Or INPUT is a manifest: a .csv file with column \
-            names in the first line, or a .jsonl file with one object per line. A manifest needs “id” and “image” (a path, \
-            relative to the manifest) and may have “type”, “title”, “subtitle” and “labels” (separated \
-            by “;” in .csv). Other columns are kept as attributes; numbers with decimal commas or with signs between \
-            thousands are stored without them. An entity with several images has them in \
-            “images”, separated by “|” in .csv, a list in .jsonl; it is found by any of them. The first is its cover. \
-            Or INPUT is “-”: paths of images on standard input, one a line or each with a zero byte at its end. Their \
-            ids are their paths below the current folder without the extension.
+            INPUT is a folder, which is searched with the folders in it for images, whatever their names. An image’s \
+            id is its path below the folder without the extension. Of two images with the same id, such as a.jpg and \
+            a.png, the one that was indexed first is kept, and the other is reported. A folder says nothing else of \
+            an entity: titles, attributes and further images that it has stay. Hidden files are left out, and so are \
+            the bins, snapshots, thumbnails and previews that file servers and photo libraries keep, such as @eaDir \
+            and #recycle; a note counts them.
 
-            Of a folder, hidden files are left out, and the bins, snapshots, thumbnails and previews that file \
-            servers and photo libraries keep, such as @eaDir and #recycle; a note counts them.
+            Or INPUT is a manifest: a .csv file with column names in the first line, or a .jsonl file with one object \
+            per line. It needs “id” and “image” (a path, relative to the manifest), and may have “type”, “title”, \
+            “subtitle” and “labels” (separated by “;” in .csv). An entity with several images has them in “images”, \
+            separated by “|” in .csv, a list in .jsonl. It is found by any of them; the first is its cover. Other \
+            columns are kept as attributes. Numbers with decimal commas, or with signs between thousands, are stored \
+            without them.
 
-            A second run indexes only what has changed. An image that cannot be read is reported, the \
-            others are indexed, those of the same entity too, and the exit status is 3, unless --known-bad lists it.
+            Or INPUT is “-”: paths of images on standard input, one a line, or each with a zero byte at its end. \
+            Their ids are their paths below the current folder without the extension.
+
+            A second run indexes only what has changed. An image that cannot be read is reported, and the exit status \
+            is 3 unless --known-bad lists it; all others are indexed, those of the same entity too.
             """)
 
     @Argument(help: "A folder of images, a .csv or .jsonl manifest, or “-” for a list of paths.", completion: .file())

@@ -10,7 +10,7 @@ struct LabelCommand: ParsableCommand {
         discussion: """
             A label is compared with an image by the distance of their prints:
 
-              lookalike label --model clip.safetensors --labels "lamp, chair, table" photo.jpg
+              lookalike label --model clip.safetensors --labels "lamp, chair" photo.jpg
 
             --template puts each into a sentence, as such models were trained with. Probabilities are \
             printed if the model file has a scale for them (“lookalike model import --logit-scale”): they \

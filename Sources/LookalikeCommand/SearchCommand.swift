@@ -31,14 +31,12 @@ struct SearchCommand: AsyncParsableCommand {
 
             A mirrored image is found if its print is near, or with --effort thorough, and marked as such.
 
-            With --json, one line per query. The outline is where the query shows the image: four \
-            corners in the query's pixels, clockwise from the image's own top left.
+            --json prints one line per query. The image is the one of the entity that matches. The outline is where \
+            the query shows it: four corners in the query's pixels, clockwise from the image's own top left.
             {"query":"photo.jpg","results":[{"confidence":0.98,"distance":0.61,"id":"a/b","image":"…", \
             "inliers":31,"outline":[[12,8],[311,14],[305,322],[9,310]],"title":"…"}]}
             A match that a code or a text names has "named":"code" or "named":"text". \
             A line has "incomplete":true if the time of --within was over before all was compared.
-            The image is that of the entity’s images that matches; of an entity with several, it is printed without \
-            --json, too.
             """)
 
     @OptionGroup var catalog: CatalogOption
@@ -114,7 +112,9 @@ struct SearchCommand: AsyncParsableCommand {
     var textLanguages = "eng"
     #endif
 
-    @Option(help: "Also print this many entities that resemble the image most, below the matches.")
+    @Option(
+        help: ArgumentHelp(
+            "Also print so many entities that resemble the image most, below the matches.", valueName: "n"))
     var similar = 0
 
     @Flag(help: "Fold matches with the same picture into the surest of them.")

@@ -34,6 +34,13 @@ struct VersionTests {
             #expect(try Self.text(document).contains("from: \"\(PackageVersion.current)\""), "\(document)")
         }
         #expect(try Self.text("CHANGELOG.md").contains("## [\(PackageVersion.current)]"))
+        // “Scripts/release --version” writes it to all of them.
+        for file in [
+            "Extras/Service/Sources/LookalikeService/openapi.json", "Integrations/python/src/lookalike/__init__.py",
+            "Integrations/spark/pyproject.toml", "Sources/Lookalike/Lookalike.docc/ForAppDevelopers.md",
+        ] {
+            #expect(try Self.text(file).contains("\"\(PackageVersion.current)\""), "\(file)")
+        }
     }
 
     @Test func catalogInfoShowsTheVersionThatWrote() throws {
