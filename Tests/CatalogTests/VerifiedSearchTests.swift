@@ -55,7 +55,7 @@ struct VerifiedSearchTests {
     }
 
     /// Siblings have the same dense descriptors, and some of their features agree by chance.
-    @Test(arguments: 0..<4 as Range<UInt64>) func anotherLabelOfATemplateIsNotAccepted(template: UInt64) async throws {
+    @Test(arguments: 0..<8 as Range<UInt64>) func anotherLabelOfATemplateIsNotAccepted(template: UInt64) async throws {
         let folder = try TemporaryFolder()
         for index in 0..<12 as Range<UInt64> {
             try folder.write(Self.label(template, index).pngData(), to: "labels/\(index).png")
@@ -90,9 +90,9 @@ struct VerifiedSearchTests {
         }
         var x = 30
         while x < 385 {
-            let wide = [2, 2, 4, 6].randomElement(using: &filled) ?? 2
+            let wide = [3, 3, 6, 9].randomElement(using: &filled) ?? 2
             fill(x, 64, wide, 166)
-            x += wide + ([2, 4, 6].randomElement(using: &filled) ?? 2)
+            x += wide + ([3, 6, 9].randomElement(using: &filled) ?? 2)
         }
         for digit in 0..<13 {
             for _ in 0..<4 {
