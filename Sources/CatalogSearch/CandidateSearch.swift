@@ -239,7 +239,7 @@ struct CandidateSearch {
     }
 
     /// Whether the query probably shows another one of a template, such as another label: its print is near, but few
-    /// features agree that other candidates lack. Dense descriptors, which siblings share, would say that it is the same.
+    /// features agree that other candidates lack. Dense descriptors, which siblings share, would call it the same.
     static func isSibling(inliers: Double, squaredDistance: Float) -> Bool {
         inliers < Double(fewInliers) && squaredDistance < samePicture * samePicture
     }
