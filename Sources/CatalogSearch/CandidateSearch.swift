@@ -18,7 +18,7 @@ struct CandidateSearch {
     let cancellation: Cancellation
 
     /// Less evidence is no match, however close the print of the rectified crop.
-    private static let leastEvidence = 7.0
+    private static let leastEvidence = 6.0
     /// An entity with this many inliers counts as found when more work is decided on.
     static let surelyFound = 12
     /// The most likely candidates are verified first, and the others only if these leave something to be found.
@@ -78,7 +78,7 @@ struct CandidateSearch {
     }
 
     /// Compares the dense descriptors of a query with those of the entities with the nearest prints, and of the
-    /// verified ones. Entities whose features disagree are left as they are.
+    /// verified ones. Entities whose features disagree are left as they are, and likely siblings.
     ///
     /// - Parameter known: the descriptors of images that were read before.
     func compareDensely(
@@ -86,8 +86,11 @@ struct CandidateSearch {
         known: [Int64: [UInt64]]
     ) async throws -> [Int64: VerifiedEntity] {
         let nearest = scan.nearest(without: excluded).prefix(Self.denseCandidates).map(\.key)
-        let keys = Set(nearest).union(verified.keys).filter { verified[$0]?.outline != nil || verified[$0] == nil }
-            .sorted()
+        let keys = Set(nearest).union(verified.keys).filter { key in
+            guard let entity = verified[key] else { return true }
+            return entity.outline != nil
+                && !Self.isSibling(inliers: entity.evidence.inliers, squaredDistance: entity.squaredDistance)
+        }.sorted()
         let missing = try await state.localFeatures(of: keys.filter { known[$0] == nil })
         let images =
             keys.compactMap { key in known[key].map { (key: key, dense: $0) } }
@@ -233,6 +236,12 @@ struct CandidateSearch {
         let isNear = squaredDistance < samePicture * samePicture
         let agrees = outline.map { $0.inlierCount >= fewInliers || $0.share >= smallShare } ?? false
         return isRich && isNear && !agrees
+    }
+
+    /// Whether the query probably shows another one of a template, such as another label: its print is near, but few
+    /// features agree that other candidates lack. Dense descriptors, which siblings share, would call it the same.
+    static func isSibling(inliers: Double, squaredDistance: Float) -> Bool {
+        inliers < Double(fewInliers) && squaredDistance < samePicture * samePicture
     }
 
     /// Whether the best of some outlines is certain and they cover so much that little else can be seen.

@@ -60,7 +60,12 @@ package struct PictureQuery: Sendable {
         if CandidateSearch.disagrees(outline, of: image, with: query, squaredDistance: Float(distance * distance)) {
             return MatchEvidence(inliers: 0, share: 0, matches: 0, denseMatches: 0)
         }
-        let needsDense = outline?.inlierCount ?? 0 < CandidateSearch.surelyFound
+        let isSibling =
+            outline.map {
+                CandidateSearch.isSibling(
+                    inliers: Double($0.inlierCount), squaredDistance: Float(distance * distance))
+            } ?? false
+        let needsDense = outline?.inlierCount ?? 0 < CandidateSearch.surelyFound && !isSibling
         guard outline != nil || needsDense && dense != nil else { return nil }
         var evidence = MatchEvidence(
             inliers: Double(outline?.inlierCount ?? 0), share: outline?.share ?? 0, matches: outline?.matchCount ?? 0,

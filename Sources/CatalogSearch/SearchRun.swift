@@ -105,10 +105,13 @@ struct SearchRun {
     /// A query of which several entities cover less than this shows more of them in most cases.
     private static let wellCovered = 0.6
 
+    /// Entities with this many inliers cover what their outlines enclose.
+    private static let coveringInliers = 10
+
     /// Whether more crops and finer keypoints could find more: nothing is found yet, or what is found covers little of
     /// the image.
     private var needsMoreDetail: Bool {
-        let found = verified.values.filter { $0.inlierCount >= CandidateSearch.surelyFound }
+        let found = verified.values.filter { $0.inlierCount >= Self.coveringInliers }
             .sorted { ($1.inlierCount, $0.key) < ($0.inlierCount, $1.key) }.firstOfEachEntity(\.key)
         let covered = found.reduce(0) { $0 + ($1.outline?.area ?? 0) }
         return covered < (found.count < 2 ? Self.largeEntity : Self.wellCovered)

@@ -11,7 +11,7 @@ import LocalFeatures
 extension CandidateSearch {
     /// Entities at three places with this many inliers show that there is more than one thing to find, and so do two of
     /// which this share agrees: fewer agree by chance in an image that shows nothing of the catalog.
-    private static let likelyFound = 8
+    private static let likelyFound = 7
     private static let agreeingShare = 0.1
     /// A single entity that covers less of the query than this may be one of very many.
     private static let tinyEntity = 0.04

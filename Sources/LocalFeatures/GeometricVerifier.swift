@@ -5,13 +5,13 @@ public import Imaging
 ///
 /// Every match has a scale and an angle, and so proposes a similarity. The similarities with most support are refined
 /// to an affine map and then to a homography, by least squares over their inliers, with a tolerance that shrinks.
-/// The result is deterministic.
+/// Inliers agree in scale and angle, too. The result is deterministic.
 ///
 /// J. Philbin et al., "Object retrieval with large vocabularies and fast spatial matching", CVPR 2007; O. Chum,
 /// J. Matas and J. Kittler, "Locally optimized RANSAC", 2003.
 struct GeometricVerifier {
     /// Tolerances as shares of the query's long side: for similarities, and for the final homography.
-    private static let looseTolerance: Float = 0.03
+    private static let looseTolerance: Float = 0.05
     private static let tightTolerance: Float = 0.01
     /// The smallest tolerance in pixels: keypoints in small images are not placed better.
     private static let leastTolerance: Float = 3
@@ -20,9 +20,13 @@ struct GeometricVerifier {
     private static let mostRefinements = 4
     /// Fewer inliers agree by chance in most pairs of images.
     private static let fewestInliers = 6
-    /// Cells of the grid that spreads inliers, and how many each may count.
-    private static let cellsPerSide = 5
+    /// Cells of the grid that spreads inliers, on an image of which all is visible, and how many each may count.
+    private static let cellsPerSide: Float = 5
     private static let mostPerCell = 2
+    /// Of an image of which less is visible, cells are no smaller.
+    private static let leastVisible: Float = 1 / 9
+    /// So many inliers do not agree by chance on a plane that reaches the horizon.
+    private static let fewestOfHorizon = 12
     /// An octave of scale in either direction.
     private static let scaleRange: ClosedRange<Float> = 0.5...2
 
@@ -52,7 +56,7 @@ struct GeometricVerifier {
         }.filter { $0.support >= Self.fewestInliers }.sorted { ($1.support, $0.index) < ($0.support, $1.index) }
         let frame = Frame(
             catalog: (Double(image.width), Double(image.height)), query: (Double(queryWidth), Double(queryHeight)))
-        var best: (spread: [Int], inliers: [Int], outline: Quadrilateral)?
+        var best: (spread: [Int], inliers: [Int], homography: Homography, outline: Quadrilateral)?
         var explained: Set<Int> = []
         var refinements = 0
         for proposal in proposals where refinements < Self.mostRefinements {
@@ -64,18 +68,24 @@ struct GeometricVerifier {
             let supporters = table.supporters(of: similarity, tolerance: loose, scales: Self.scaleRange)
             guard let (homography, inliers) = refine(supporters, of: matches, in: frame) else { continue }
             explained.formUnion(inliers)
-            guard let outline = frame.outline(homography) else { continue }
-            let spread = spread(inliers, of: matches, width: Float(image.width), height: Float(image.height))
-            if spread.count >= Self.fewestInliers, spread.count > best?.spread.count ?? 0 {
-                best = (spread, inliers, outline)
-            }
+            let spread = spread(
+                inliers, of: matches, width: Float(image.width), height: Float(image.height),
+                visibleShare: frame.visibleShare(under: homography))
+            guard spread.count >= Self.fewestInliers, spread.count > best?.spread.count ?? 0 else { continue }
+            let canReachHorizon = spread.count >= Self.fewestOfHorizon
+            guard
+                let outline = frame.outline(homography)
+                    ?? (canReachHorizon ? frame.affine(homography, at: inliers.map { matches[$0] }) : nil)
+                    .flatMap(frame.outline)
+            else { continue }
+            best = (spread, inliers, homography, outline)
         }
-        return best.map { spread, inliers, outline in
+        return best.map { spread, inliers, homography, outline in
             VerifiedOutline(
                 inliers: spread, explained: inliers.map { matches[$0].queryIndex },
                 supportCount: Set(inliers.map { matches[$0].catalogIndex }).count,
-                visibleCount: image.visibleCount(in: outline), matchCount: Set(matches.map(\.queryIndex)).count,
-                outline: outline)
+                visibleCount: image.keypoints.count { frame.isVisible(Double($0.x), Double($0.y), under: homography) },
+                matchCount: Set(matches.map(\.queryIndex)).count, outline: outline)
         }
     }
 
@@ -93,7 +103,11 @@ struct GeometricVerifier {
             else { return nil }
             homography = fitted
             let limit = Double(max(tolerance, tight))
-            inliers = matches.indices.filter { frame.squaredError(of: matches[$0], under: fitted) < limit * limit }
+            let isLast = round == tolerances.count - 1
+            inliers = matches.indices.filter {
+                frame.squaredError(of: matches[$0], under: fitted) < limit * limit
+                    && (!isLast || frame.agrees(matches[$0], with: fitted))
+            }
             guard inliers.count >= Self.fewestInliers else { return nil }
         }
         return homography.map { ($0, inliers) }
@@ -101,16 +115,19 @@ struct GeometricVerifier {
 
     /// Inliers at places of their own in both images, and at most two per cell of a grid on the catalog image: a
     /// repeated pattern, or one place at two scales, is not evidence twice; a logo in a corner is little evidence for
-    /// the rest.
-    private func spread(_ inliers: [Int], of matches: [FeatureMatch], width: Float, height: Float) -> [Int] {
+    /// the rest. The part of the image that is visible has about 25 cells.
+    private func spread(
+        _ inliers: [Int], of matches: [FeatureMatch], width: Float, height: Float, visibleShare: Float
+    ) -> [Int] {
         var kept: [FeatureMatch] = []
-        var cells = [Int](repeating: 0, count: Self.cellsPerSide * Self.cellsPerSide)
+        let side = Int((Self.cellsPerSide / max(visibleShare, Self.leastVisible).squareRoot()).rounded())
+        var cells = [Int](repeating: 0, count: side * side)
         for index in inliers {
             let match = matches[index]
-            func cell(_ position: Float, _ side: Float) -> Int {
-                min(max(Int(position / side * Float(Self.cellsPerSide)), 0), Self.cellsPerSide - 1)
+            func cell(_ position: Float, of length: Float) -> Int {
+                min(max(Int(position / length * Float(side)), 0), side - 1)
             }
-            let place = cell(match.catalog.y, height) * Self.cellsPerSide + cell(match.catalog.x, width)
+            let place = cell(match.catalog.y, of: height) * side + cell(match.catalog.x, of: width)
             guard cells[place] < Self.mostPerCell else { continue }
             func isClose(_ a: Keypoint, _ b: Keypoint) -> Bool {
                 (a.x - b.x) * (a.x - b.x) + (a.y - b.y) * (a.y - b.y) < 4
@@ -157,6 +174,52 @@ private struct Frame {
         return x * x + y * y
     }
 
+    /// The largest ratio of the scale of a match to that of the homography, either way.
+    private static let largestScaleError = 1.7
+    /// The cosine of the largest difference of the angles, 34°.
+    private static let leastCosine = 0.825
+
+    /// Whether the scale and the angle of a match are those of the homography at its place: of what is close by chance
+    /// one in ten.
+    func agrees(_ match: FeatureMatch, with homography: Homography) -> Bool {
+        let from = pair(match).from
+        let slope = homography.derivative(at: from)
+        let area = abs(slope.x.x * slope.y.y - slope.x.y * slope.y.x)
+        let error = area.squareRoot() * catalogScale / queryScale * Double(match.catalog.scale / match.query.scale)
+        guard error < Self.largestScaleError, error > 1 / Self.largestScaleError else { return false }
+        let (old, new) = (Double(match.catalog.angle), Double(match.query.angle))
+        let (x, y) = (
+            slope.x.x * cos(old) + slope.y.x * sin(old), slope.x.y * cos(old) + slope.y.y * sin(old)
+        )
+        return x * cos(new) + y * sin(new) > Self.leastCosine * hypot(x, y)
+    }
+
+    /// Whether a point of the catalog image lies within the query.
+    func isVisible(_ x: Double, _ y: Double, under homography: Homography) -> Bool {
+        let from = centered(x, y)
+        guard let place = homography.project(from.x, from.y) else { return false }
+        return abs(place.x) <= query.width / 2 * queryScale && abs(place.y) <= query.height / 2 * queryScale
+    }
+
+    /// The share of the catalog image that lies within the query, of 100 points.
+    func visibleShare(under homography: Homography) -> Float {
+        let count = (0..<100).count {
+            isVisible(
+                (Double($0 % 10) + 0.5) / 10 * catalog.width, (Double($0 / 10) + 0.5) / 10 * catalog.height,
+                under: homography)
+        }
+        return Float(count) / 100
+    }
+
+    /// The affine map that is nearest to a homography where matches are.
+    func affine(_ homography: Homography, at matches: [FeatureMatch]) -> Homography? {
+        let center = matches.reduce(.zero) { $0 + pair($1).from } / Double(matches.count)
+        guard let place = homography.project(center.x, center.y) else { return nil }
+        let slope = homography.derivative(at: center)
+        let origin = SIMD2(place.x, place.y) - center.x * slope.x - center.y * slope.y
+        return Homography(elements: [slope.x.x, slope.y.x, origin.x, slope.x.y, slope.y.y, origin.y, 0, 0, 1])
+    }
+
     /// The corners of the catalog image in the query; nil for a mirrored, folded, tiny or squeezed shape, which no flat
     /// object has in a photograph.
     func outline(_ homography: Homography) -> Quadrilateral? {
@@ -188,7 +251,8 @@ private struct Frame {
 
 /// Where a query shows an image, and how many features agree on it.
 public struct VerifiedOutline: Sendable, Hashable {
-    /// The query's keypoints that the homography maps to within the tolerance, at most two per 25th of the image.
+    /// The query's keypoints that the homography maps to within the tolerance, at most two per 25th of what is visible
+    /// of the image.
     public let inliers: [Int]
     /// All of the query's keypoints that the homography maps to within the tolerance.
     package let explained: [Int]
@@ -198,7 +262,8 @@ public struct VerifiedOutline: Sendable, Hashable {
     public let visibleCount: Int
     /// The features of the image that had a match.
     public let matchCount: Int
-    /// The image's corners in the query, as fractions of the query's sides.
+    /// The image's corners in the query, as fractions of the query's sides. Where a corner would be beyond the horizon,
+    /// as of a square that is seen from above it, the affine map that is nearest at the inliers takes them there.
     public let outline: Quadrilateral
 
     /// The share of the visible features that support the homography, 0...1.

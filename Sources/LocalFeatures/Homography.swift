@@ -13,6 +13,16 @@ struct Homography: Sendable, Equatable {
         return ((e[0] * x + e[1] * y + e[2]) / w, (e[3] * x + e[4] * y + e[5]) / w)
     }
 
+    /// How a point moves by a step across and a step down where it comes from.
+    ///
+    /// - Precondition: the point has a projection.
+    func derivative(at point: SIMD2<Double>) -> (x: SIMD2<Double>, y: SIMD2<Double>) {
+        let e = elements
+        let w = e[6] * point.x + e[7] * point.y + e[8]
+        let place = SIMD2(e[0] * point.x + e[1] * point.y + e[2], e[3] * point.x + e[4] * point.y + e[5]) / w
+        return ((SIMD2(e[0], e[3]) - e[6] * place) / w, (SIMD2(e[1], e[4]) - e[7] * place) / w)
+    }
+
     /// A camera sees no point of an object ten times as near as its center.
     private static let nearestToHorizon = 0.1
 }

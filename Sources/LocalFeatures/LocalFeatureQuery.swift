@@ -41,7 +41,7 @@ public struct LocalFeatureQuery: Sendable {
     public func verify(_ image: LocalFeatures) -> VerifiedOutline? {
         let verifier = GeometricVerifier(queryWidth: Float(features.width), queryHeight: Float(features.height))
         let matches = matcher.matches(with: image)
-        let found = verifier.verify(matches.distinctive, of: image)
+        let found = verifier.verify(matches.mutual, of: image)
         guard matches.showPattern else { return found }
         let pattern = verifier.verify(matches.distinctive + matches.repeated, of: image)
         guard let pattern, pattern.inlierCount >= max(Self.fewestOfPattern, found?.inlierCount ?? 0),
@@ -65,17 +65,6 @@ extension LocalFeatureQuery {
             QueryFeatures(
                 width: image.width, height: image.height, keypoints: image.keypoints, descriptors: descriptors),
             model: model)
-    }
-}
-
-extension LocalFeatures {
-    /// How many features lie within the query, if its outline is this.
-    func visibleCount(in outline: Quadrilateral) -> Int {
-        let place = ProjectiveTransform(unitSquareTo: outline)
-        return keypoints.count {
-            let (x, y) = place(Double($0.x) / Double(width), Double($0.y) / Double(height))
-            return (0...1).contains(x) && (0...1).contains(y)
-        }
     }
 }
 

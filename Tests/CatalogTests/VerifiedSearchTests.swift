@@ -54,6 +54,59 @@ struct VerifiedSearchTests {
         #expect(all.count == 6 && all.allSatisfy { $0.confidence < 0.5 })
     }
 
+    /// Siblings have the same dense descriptors, and some of their features agree by chance.
+    @Test(arguments: 0..<8 as Range<UInt64>) func anotherLabelOfATemplateIsNotAccepted(template: UInt64) async throws {
+        let folder = try TemporaryFolder()
+        for index in 0..<12 as Range<UInt64> {
+            try folder.write(Self.label(template, index).pngData(), to: "labels/\(index).png")
+        }
+        let catalog = folder.file("catalog")
+        try await CatalogIndexer(at: catalog).index(ImageSource.items(at: folder.file("labels")).items)
+        let search = try Catalog(at: catalog)
+        for index in 0..<3 as Range<UInt64> {
+            #expect(try await search.search(matching: Self.label(template, index)).first?.id == "\(index)")
+        }
+        for index in 12..<24 as Range<UInt64> {
+            let found = try await search.search(matching: Self.label(template, index))
+            #expect(found.isEmpty, "\(index) is taken for \(found.map(\.id))")
+        }
+    }
+
+    /// A header that the template sets, and bars and digits that the label sets.
+    private static func label(_ template: UInt64, _ index: UInt64) -> PixelBuffer {
+        let (width, height) = (420, 300)
+        var pixels = [UInt8](repeating: 245, count: width * height * 3)
+        func fill(_ x: Int, _ y: Int, _ wide: Int, _ high: Int, _ color: [UInt8] = [0, 0, 0]) {
+            for row in y..<(y + high) {
+                for column in x..<(x + wide) { for c in 0..<3 { pixels[(row * width + column) * 3 + c] = color[c] } }
+            }
+        }
+        var printed = SeededGenerator(seed: template), filled = SeededGenerator(seed: 1_000 * (template + 1) + index)
+        for _ in 0..<26 {
+            fill(
+                .random(in: 10..<390, using: &printed), .random(in: 8..<44, using: &printed),
+                .random(in: 4..<16, using: &printed), .random(in: 4..<14, using: &printed),
+                printed.bytes(3).map { $0 / 2 })
+        }
+        var x = 30
+        while x < 385 {
+            let wide = [3, 3, 6, 9].randomElement(using: &filled) ?? 2
+            fill(x, 64, wide, 166)
+            x += wide + ([3, 6, 9].randomElement(using: &filled) ?? 2)
+        }
+        for digit in 0..<13 {
+            for _ in 0..<4 {
+                fill(
+                    50 + digit * 24 + .random(in: 0..<12, using: &filled), 248 + .random(in: 0..<24, using: &filled),
+                    .random(in: 3..<9, using: &filled), .random(in: 3..<9, using: &filled))
+            }
+        }
+        guard let image = try? PixelBuffer(pixels, width: width, height: height, format: .rgb8) else {
+            preconditionFailure("the pixels fit their shape")
+        }
+        return image
+    }
+
     @Test func aRankingFollowsMetadataThatChangedSinceTheQuery() async throws {
         let fixture = try CoverFixture()
         let indexer = try CatalogIndexer(at: fixture.catalog)

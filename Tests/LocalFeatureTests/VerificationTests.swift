@@ -116,28 +116,22 @@ struct VerificationTests {
     }
 
     /// Exact pairs: the query's own features, moved by the inverse of a known map. Perspective included.
-    @Test(
-        arguments: [
-            [1, 0, 0, 0, 1, 0, 0, 0], [0.7, -0.5, 180, 0.5, 0.7, -20, 0, 0], [0.9, 0.25, 10, -0.1, 0.7, 60, 0, 0],
-            [0.8, 0.1, 30, 0.05, 0.9, 20, 0.0006, 0], [0.9, -0.2, 80, 0.2, 0.8, 0, 0.0004, -0.0005],
-        ] as [[Double]]) func aKnownMapIsRecovered(map: [Double]) throws
-    {
+    /// A query of 400 × 400 pixels that shows an image of 300 × 300 under a projective map, by moving its features.
+    private static func query(
+        under map: [Double], change: (_ feature: Int, inout Keypoint) -> Void = { _, _ in }
+    ) throws -> (query: LocalFeatureQuery, image: LocalFeatures) {
         let extractor = try FeatureFixture.extractor()
         let detail = LocalFeatureExtractor.Detail(longSide: 400, keypointCount: 300)
         let image = SampleImage.shapes(seed: 8, width: 400, height: 400, count: 160)
         let query = LocalFeatureQuery(
             extractor.queryFeatures(of: image, detail: detail), model: extractor.model)
-        func project(_ x: Double, _ y: Double) -> SIMD2<Double> {
-            let w = map[6] * x + map[7] * y + 1
-            return SIMD2(map[0] * x + map[1] * y + map[2], map[3] * x + map[4] * y + map[5]) / w
-        }
         /// Newton's method, from a start in the middle.
         func origin(_ x: Double, _ y: Double) -> SIMD2<Double> {
             var at = SIMD2(150.0, 150.0)
             for _ in 0..<60 {
-                let here = project(at.x, at.y)
-                let across = (project(at.x + 0.01, at.y) - here) / 0.01
-                let down = (project(at.x, at.y + 0.01) - here) / 0.01
+                let here = project(at, map)
+                let across = (project(at + SIMD2(0.01, 0), map) - here) / 0.01
+                let down = (project(at + SIMD2(0, 0.01), map) - here) / 0.01
                 let d = SIMD2(x, y) - here
                 let determinant = across.x * down.y - down.x * across.y
                 at += SIMD2(down.y * d.x - down.x * d.y, across.x * d.y - across.y * d.x) / determinant
@@ -158,19 +152,68 @@ struct VerificationTests {
             stored.keypoints[index] = Keypoint(
                 x: Float(at.x), y: Float(at.y), scale: point.scale * Float(ratio),
                 angle: Float(atan2(ahead.y, ahead.x)))
+            change(index, &stored.keypoints[index])
         }
         #expect(kept.count > 30)
         stored.keypoints = kept.map { stored.keypoints[$0] }
         stored.words = kept.map { stored.words[$0] }
         stored.codes = kept.map { features.codes[$0] }
-        let moved = try #require(LocalFeatures(encoded: stored.data))
-        let found = try #require(query.verify(moved))
-        let corners = [(0, 0), (300, 0), (300, 300), (0, 300)].map { project($0.0, $0.1) / 400 }
+        return (query, try #require(LocalFeatures(encoded: stored.data)))
+    }
+
+    private static func project(_ point: SIMD2<Double>, _ map: [Double]) -> SIMD2<Double> {
+        let w = map[6] * point.x + map[7] * point.y + 1
+        return SIMD2(map[0] * point.x + map[1] * point.y + map[2], map[3] * point.x + map[4] * point.y + map[5]) / w
+    }
+
+    @Test(
+        arguments: [
+            [1, 0, 0, 0, 1, 0, 0, 0], [0.7, -0.5, 180, 0.5, 0.7, -20, 0, 0], [0.9, 0.25, 10, -0.1, 0.7, 60, 0, 0],
+            [0.8, 0.1, 30, 0.05, 0.9, 20, 0.0006, 0], [0.9, -0.2, 80, 0.2, 0.8, 0, 0.0004, -0.0005],
+        ] as [[Double]]) func aKnownMapIsRecovered(map: [Double]) throws
+    {
+        let (query, image) = try Self.query(under: map)
+        let found = try #require(query.verify(image))
+        let corners = [SIMD2(0.0, 0), SIMD2(300, 0), SIMD2(300, 300), SIMD2(0, 300)].map { Self.project($0, map) / 400 }
         let error = Self.error(found.outline, corners)
         #expect(error < 0.01 && found.inlierCount > 15, "\(error), \(found.inlierCount) inliers")
     }
 
-    /// Fifteen features of one kind, a sixteenth that is not there, and a query that has their opposite.
+    /// The corner (300, 300) is beyond the horizon, as where a drone looks ahead over a field.
+    @Test func aPlaneThatReachesTheHorizonIsVerified() throws {
+        let map = [0.5, 0, 0, 0, 0.5, 0, -0.0017, -0.0017]
+        let (query, image) = try Self.query(under: map)
+        let found = try #require(query.verify(image))
+        #expect(found.inlierCount >= 12)
+        let visible = image.keypoints.count {
+            let place = Self.project(SIMD2(Double($0.x), Double($0.y)), map)
+            return (0...400).contains(place.x) && (0...400).contains(place.y)
+        }
+        #expect(abs(found.visibleCount - visible) <= 2, "\(found.visibleCount) of \(visible)")
+        // Where the features are, the outline is near their place.
+        let center = image.keypoints.reduce(.zero) { $0 + SIMD2(Double($1.x), Double($1.y)) } / Double(image.count)
+        let place = ProjectiveTransform(unitSquareTo: found.outline)(center.x / 300, center.y / 300)
+        let right = Self.project(center, map) / 400
+        #expect(hypot(place.x - right.x, place.y - right.y) < 0.05)
+    }
+
+    /// A ninth of the image fills the query, and has as many places for inliers as the whole has.
+    @Test func aCloseUpHasManyInliers() throws {
+        let (query, image) = try Self.query(under: [3, 0, -300, 0, 3, -300, 0, 0])
+        let found = try #require(query.verify(image))
+        #expect(found.inlierCount > 2 * 9, "\(found.inlierCount)")
+    }
+
+    @Test func featuresOfAnotherScaleOrAngleAreNoInliers() throws {
+        let (query, image) = try Self.query(under: [1, 0, 0, 0, 1, 0, 0, 0]) { feature, point in
+            if feature % 4 == 0 { point.angle += point.angle < .pi ? 1 : -1 }
+            if feature % 4 == 1 { point.scale *= 2 }
+        }
+        let found = try #require(query.verify(image))
+        #expect(found.inlierCount >= 12)
+        #expect(found.explained.allSatisfy { $0 % 4 > 1 })
+    }
+
     @Test func featuresThatAreUnlikeAllOfTheQueryAreNoMatches() async {
         await #expect(processExitsWith: .success) {
             let extractor = try FeatureFixture.extractor()
