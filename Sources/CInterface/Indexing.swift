@@ -105,7 +105,7 @@ package func indexerIndexPath(
         let options = try options(json, RunOptions.self)
         try options.check()
         let entries = try ImageSource.entries(
-            at: URL(fileURLWithPath: path), excluding: ExclusionPatterns(options.exclude ?? []))
+            at: URL(fileURLWithPath: path), excluding: options.exclude ?? [])
         let report = try run(indexer, entries, options)
         guard options.prune ?? false else { return try copied(JSONLine.text(IndexAnswer(report))) }
         return try pruned(indexer, report, entries, options, subject: path)
@@ -216,7 +216,7 @@ package func indexerRemove(_ handle: OpaquePointer?, _ ids: UnsafePointer<CChar>
         guard let ids = try? JSONDecoder().decode([String].self, from: Data(text(ids, named: "ids").utf8)) else {
             throw InterfaceError("the ids are no JSON array of texts")
         }
-        if !ids.isEmpty { try indexer.remove(ids) }
+        if !ids.isEmpty { try indexer.removeAll(ids) }
     }
 }
 
