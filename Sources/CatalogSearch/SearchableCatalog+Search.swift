@@ -135,8 +135,8 @@ extension SearchableCatalog {
     /// Whether the ranking of a query has all that its effort asks for.
     ///
     /// It has not if a ``TimeBudget`` was spent, or if images were added, changed or removed since the query was
-    /// verified: entities that came later are ranked by their prints alone, and are missing if only their local features
-    /// would find them. Make the query again then.
+    /// verified: entities that came later are ranked by their prints alone, and are missing if only their local
+    /// features would find them. Make the query again then.
     ///
     /// - Throws: ``CatalogError``.
     /// - Complexity: O(1).

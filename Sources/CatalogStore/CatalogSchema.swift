@@ -15,8 +15,8 @@ struct CatalogSchema: Equatable, Sendable {
     ///
     /// An entity's record is one row of `entity`, with labels, attributes and the paths of its images as JSON. The
     /// table `field` indexes the same values by name, as folded text (``TextFolding``), numbers and dates, so that
-    /// conditions, facets and lookups are index searches; and the product codes in one form. Each value of a list has a row,
-    /// and its place in the list, by which orders find the first. Each image has a row
+    /// conditions, facets and lookups are index searches; and the product codes in one form. Each value of a list has a
+    /// row, and its place in the list, by which orders find the first. Each image has a row
     /// (``ImageRow``) in `image`, `print`, `localFeatures` and `thumbnail`: a query of metadata reads none of their
     /// pages. They are the truth, not derived: images may be gone when a derived file is made again. `image` has the
     /// first half of the SHA-256 of what the others have, and the revision at which that was stored.

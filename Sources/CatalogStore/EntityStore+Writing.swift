@@ -155,7 +155,9 @@ extension EntityStore {
         if isStored { try db.cachedStatement(sql: "DELETE FROM field WHERE row = ?").execute(arguments: [record.row]) }
         // An entity may have a label or a value of a list twice.
         let insertion = try db.cachedStatement(
-            sql: "INSERT OR IGNORE INTO field (name, folded, row, text, number, instant, place) VALUES (?, ?, ?, ?, ?, ?, ?)")
+            sql:
+                "INSERT OR IGNORE INTO field (name, folded, row, text, number, instant, place) VALUES (?, ?, ?, ?, ?, ?, ?)"
+        )
         for field in record.entity.indexedFields {
             try insertion.execute(
                 arguments: [

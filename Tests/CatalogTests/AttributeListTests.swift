@@ -54,7 +54,8 @@ struct AttributeListTests {
             Model(
                 id: "\(index)",
                 tags: Bool.random(using: &random)
-                    ? nil : (0..<Int.random(in: 0...3, using: &random)).map { _ in names.randomElement(using: &random)! },
+                    ? nil
+                    : (0..<Int.random(in: 0...3, using: &random)).map { _ in names.randomElement(using: &random)! },
                 sizes: Int.random(in: 0..<4, using: &random) == 0
                     ? nil
                     : (0..<Int.random(in: 1...3, using: &random)).map { _ in
@@ -74,10 +75,13 @@ struct AttributeListTests {
             ("tags in (red, teal)", { $0.tags?.contains { ["red", "teal"].contains($0) } == true }),
             ("exists tags", { $0.tags?.isEmpty == false }),
             ("size > 20", { $0.sizes?.contains { $0 > 20 } == true }),
-            ("size >= 5 and size < 12 and tags = red", {
-                $0.sizes?.contains { $0 >= 5 } == true && $0.sizes?.contains { $0 < 12 } == true
-                    && $0.tags?.contains("red") == true
-            }),
+            (
+                "size >= 5 and size < 12 and tags = red",
+                {
+                    $0.sizes?.contains { $0 >= 5 } == true && $0.sizes?.contains { $0 < 12 } == true
+                        && $0.tags?.contains("red") == true
+                }
+            ),
             ("not size > 20", { $0.sizes?.contains { $0 > 20 } != true }),
             ("tags starts with te", { $0.tags?.contains("teal") == true }),
         ]
