@@ -111,10 +111,10 @@ class ValueTests(unittest.TestCase):
             "datetime64": (np.datetime64("2024-05-01"), "2024-05-01"),
             "path": (pathlib.PurePosixPath("a/b"), "a/b"),
             "uuid": (uuid.UUID(int=1), str(uuid.UUID(int=1))),
-            "list": ([np.int64(1), None, "b"], "1;b"),
-            "tuple": (("a", "b"), "a;b"),
-            "set": ({"b", "a"}, "a;b"),
-            "array": (np.array([1, 2]), "1;2"),
+            "list": ([np.int64(1), None, "b"], '[1,"b"]'),
+            "tuple": (("a", "b"), '["a","b"]'),
+            "set": ({"b", "a"}, '["a","b"]'),
+            "array": (np.array([1, 2]), "[1,2]"),
         }
         absent = [None, NAN, np.float32("nan"), decimal.Decimal("nan"), np.datetime64("NaT", "s")]
         row = {name: value for name, (value, _) in values.items()}
