@@ -133,7 +133,7 @@ extension MilvusFilter: ConditionVisitor {
         let hasMember = "json_contains_any(\(path(field)), [\(list)])"
         if field == .label { return guarded(path(field), hasMember) }
         var comparisons = values.map { "\(path(field)) == \(literal($0))" }
-        if field.attributeName != nil { comparisons.append(hasMember) }
+        if case .attribute = field { comparisons.append(hasMember) }
         let isAny = guarded(path(field), comparisons.joined(separator: " or "))
         guard isPartitioned, field == .type else { return isAny }
         // The server reads the partitions of these alone. An empty text may also stand for no type.
