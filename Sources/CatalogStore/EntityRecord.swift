@@ -88,7 +88,7 @@ struct IndexedField {
     let text: String
     let number: Double?
     let instant: Double?
-    /// Of the values of a list, which one it is; otherwise 0.
+    /// The place of the value in its list; 0 for a value that is not in one.
     let place: Int
 
     init(name: String, text: String, place: Int) {

@@ -4,8 +4,8 @@ import Compute
 /// Matches the features of a query with the features of catalog images, by int8 dot products.
 ///
 /// Geometry decides which of the features that are nearest to each other are right. The ratio test (Lowe, section 7.1)
-/// orders them, and tells what the image repeats. The query's descriptors are quantized once and compared with the
-/// descriptors of many images.
+/// orders them, and finds the features that the image repeats. The query's descriptors are quantized once and compared
+/// with the descriptors of many images.
 struct DescriptorMatcher {
     /// Features are distinctive where the nearest descriptor is this much nearer than the second nearest.
     private static let largestRatio: Float = 0.9

@@ -23,7 +23,7 @@ struct GeometricVerifier {
     /// Cells of the grid that spreads inliers, on an image of which all is visible, and how many each may count.
     private static let cellsPerSide: Float = 5
     private static let mostPerCell = 2
-    /// Of an image of which less is visible, cells are no smaller.
+    /// The least visible share that cells are made smaller for.
     private static let leastVisible: Float = 1 / 9
     /// So many inliers do not agree by chance on a plane that reaches the horizon.
     private static let fewestOfHorizon = 12

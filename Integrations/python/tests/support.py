@@ -1,14 +1,17 @@
-"""What the tests share: images, and processes."""
+"""What the tests share: images, catalogs, and processes."""
 
 from __future__ import annotations
 
 import os
 import pickle
 import signal
+import tempfile
 import traceback
+import unittest
 from collections.abc import Callable
 from typing import Any
 
+import lookalike
 import numpy as np
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../.."))
@@ -26,6 +29,17 @@ def drawn(seed: int, shape: tuple[int, ...] = (120, 160, 3)) -> np.ndarray:
     random = np.random.default_rng(seed)
     small = random.integers(0, 256, (shape[0] // 20, shape[1] // 20, *shape[2:]), np.uint8)
     return np.kron(small, np.ones((20, 20, *(1 for _ in shape[2:])), np.uint8))
+
+
+class CatalogCase(unittest.TestCase):
+    """A test with a folder, and a catalog in it that nothing is in yet."""
+
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.catalog = lookalike.Catalog(os.path.join(self.folder, "catalog"))
+        self.addCleanup(self.catalog.close)
 
 
 class Child:

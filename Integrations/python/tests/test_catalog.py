@@ -11,17 +11,10 @@ import unittest
 import lookalike
 import numpy as np
 from PIL import Image
-from support import covers, drawn
+from support import CatalogCase, covers, drawn
 
 
-class MemoryTests(unittest.TestCase):
-    def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-        self.catalog = lookalike.Catalog(os.path.join(self.folder, "catalog"))
-        self.addCleanup(self.catalog.close)
-
+class MemoryTests(CatalogCase):
     def test_images_of_each_kind(self) -> None:
         paths = covers(6)
         with open(paths[0], "rb") as file:

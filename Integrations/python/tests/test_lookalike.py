@@ -17,7 +17,7 @@ import _lookalike_program
 import lookalike
 import numpy as np
 from lookalike._images import encoded
-from support import COVERS, QUERIES, covers, drawn
+from support import COVERS, QUERIES, CatalogCase, covers, drawn
 
 
 class EngineTests(unittest.TestCase):
@@ -163,14 +163,7 @@ class EngineTests(unittest.TestCase):
         self.assertTrue(data.startswith(b"\x89PNG"))
 
 
-class CatalogTests(unittest.TestCase):
-    def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-        self.catalog = lookalike.Catalog(os.path.join(self.folder, "catalog"))
-        self.addCleanup(self.catalog.close)
-
+class CatalogTests(CatalogCase):
     def test_index_and_search(self) -> None:
         report = self.catalog.index(COVERS)
         self.assertEqual(report.added, len(covers()))

@@ -6,9 +6,8 @@ import Lookalike
 /// An entity's fields are in the JSON field `fields` of each of its images: the folded texts under their stored names,
 /// labels and lists as arrays, numbers and dates (in seconds since 1970) a second time in objects of their own, and the
 /// product codes in one form. Only ids are not folded, as in a catalog. Milvus has no ranges and prefixes of an array's
-/// members: those conditions do not hold for lists. A field that is missing has no value, and what
-/// Milvus makes of a comparison with it depends on its version; so each comparison comes with the condition that the
-/// field exists.
+/// members: those conditions do not hold for lists. A field that is missing has no value, and what Milvus makes of a
+/// comparison with it depends on its version; so each comparison comes with the condition that the field exists.
 struct MilvusFilter {
     /// Whether rows have the field `type`.
     let isPartitioned: Bool
