@@ -11,7 +11,8 @@ extension FeaturePrintModel {
     /// The activation ranges that a model file needs to be computed in int8, measured on images.
     ///
     /// One in ten thousand of a map's values is below the range, and one above it; the bounds are averaged over the
-    /// images. A vector has few values: the bounds of its range are the smallest and the largest of all images.
+    /// images. A vector has few values: the bounds of its range are the smallest and the largest of all images. Each line
+    /// of an array that a linear layer reads has a range of its own; that of the array says that it is int8.
     ///
     /// - Parameter images: images like the ones to be indexed; some dozens are enough.
     /// - Returns: a range for every tensor that can be int8; nothing for a network without such tensors.
@@ -23,7 +24,7 @@ extension FeaturePrintModel {
                 subject: identity.name, reason: .unusableGraph("ranges are measured on a model in float32"))
         }
         let names = Set(Quantization.candidates(in: self.images.graph))
-        let vectors = Set(Quantization.linearInputs(in: self.images.graph))
+        let lines = Set(Quantization.linearInputs(in: self.images.graph))
         var extremes: [String: (lower: Float, upper: Float)] = [:]
         var sums: [String: (lower: Double, upper: Double)] = [:]
         guard !names.isEmpty, !images.isEmpty else { return [:] }
@@ -32,12 +33,12 @@ extension FeaturePrintModel {
             for image in images {
                 passes.input.write(ImageCrop(image), into: network.input(0, in: workspace))
                 network.observe(names, in: workspace, batch: 1, kernels: passes.kernels) { name, values in
-                    let sorted = values.sorted()
-                    if vectors.contains(name), let lowest = sorted.first, let highest = sorted.last {
+                    if lines.contains(name), let lowest = values.min(), let highest = values.max() {
                         let known = extremes[name] ?? (lowest, highest)
                         extremes[name] = (min(known.lower, lowest), max(known.upper, highest))
                         return
                     }
+                    let sorted = values.sorted()
                     let place = min(sorted.count - 1, Int((Double(sorted.count) * Self.keptShare).rounded(.down)))
                     sums[name, default: (0, 0)].lower += Double(sorted[sorted.count - 1 - place])
                     sums[name, default: (0, 0)].upper += Double(sorted[place])

@@ -71,6 +71,13 @@ struct QuantizedNetworkTests {
             add(name, "rearrange", input, ",\"shape\":[1,\(channels)],\"strides\":[0,\(pixels)],\"offset\":0")
         }
 
+        /// A line for each pixel of a map, with its channels.
+        mutating func lines(_ name: String, _ input: String, channels: Int, pixels: Int) {
+            add(
+                name, "rearrange", input,
+                ",\"shape\":[1,\(pixels),\(channels)],\"strides\":[0,1,\(pixels)],\"offset\":0")
+        }
+
         /// `count` copies of a vector, one after another.
         mutating func repeatVector(_ name: String, _ input: String, length: Int, count: Int) {
             add("\(name).rows", "rearrange", input, ",\"shape\":[\(count),\(length)],\"strides\":[0,1],\"offset\":0")
@@ -216,6 +223,15 @@ struct QuantizedNetworkTests {
             $0.multiply("second", "first", inputs: 150, outputs: 9)
             return "second"
         },
+        Case(testDescription: "lines of an array, more than are multiplied together", int8Layers: 2) {
+            $0.isVector = true
+            $0.convolve("last", "stem", outputs: 32, nil)
+            $0.lines("lines", "last", channels: 32, pixels: 225)
+            $0.multiply("wide", "lines", inputs: 32, outputs: 400)
+            $0.multiply("narrow", "wide", inputs: 400, outputs: 19)
+            $0.flatten("vector", "narrow", channels: 225 * 19, pixels: 1)
+            return "vector"
+        },
         Case(testDescription: "a map that is flattened", int8Layers: 2) {
             $0.isVector = true
             $0.convolve("last", "stem", stride: 2, nil)
@@ -285,6 +301,19 @@ struct QuantizedNetworkTests {
             let (exact, near) = (try float32.featurePrint(for: image), try int8.featurePrint(for: image))
             #expect(zip(exact.vector, near.vector).allSatisfy { abs($0 - $1) < 0.001 })
         }
+    }
+
+    @Test func linesThatAreNoWholeBlocksStayFloat32() throws {
+        let network = Case(testDescription: "lines of 40", int8Layers: 2) {
+            $0.isVector = true
+            $0.convolve("last", "stem", outputs: 40, stride: 2, nil)
+            $0.lines("lines", "last", channels: 40, pixels: 64)
+            $0.multiply("product", "lines", inputs: 40, outputs: 16)
+            $0.flatten("vector", "product", channels: 64 * 16, pixels: 1)
+            return "vector"
+        }
+        let int8 = try Self.models(network).int8
+        #expect(int8.summary.rows.filter { $0.kind.hasPrefix("linear") }.map(\.kind) == ["linear, 64 rows"])
     }
 
     @Test func aConvolutionWhoseSumMayOverflowIsRefused() throws {

@@ -51,8 +51,8 @@ struct Int8Rules {
     var keepsCodes = false
     /// Whether the layer quantizes the image as it reads it, if it writes codes.
     var quantizesImage = false
-    /// Whether the layer quantizes a float32 vector as it reads it.
-    var quantizesVectors = false
+    /// Whether the layer quantizes a float32 vector, or the lines of an array, as it reads them.
+    var quantizesLines = false
     /// The bounds of the values that the layer gives.
     var outputs = -Float.infinity...Float.infinity
 }

@@ -11,7 +11,8 @@ package struct Quantization: Sendable {
 
     /// What the codes of the maps that are int8 stand for.
     let parameters: [String: QuantizationParameters]
-    /// What the codes of vectors stand for; a linear layer quantizes them as it reads them.
+    /// What the codes of vectors stand for; a linear layer quantizes them as it reads them. Of an array it says that the
+    /// layer computes in int8: each line has a range of its own.
     private let vectors: [String: QuantizationParameters]
     /// The network's input.
     private let image: NetworkGraph.Input
@@ -48,11 +49,16 @@ package struct Quantization: Sendable {
         mapCandidates(in: graph) + linearInputs(in: graph)
     }
 
-    /// The vectors that linear layers read.
-    package static func linearInputs(in graph: NetworkGraph) -> [String] {
+    /// The vectors and arrays that linear layers read.
+    package static func linearInputs(in graph: NetworkGraph) -> [String] { linearInputs(in: graph) { $0 != .map } }
+
+    /// The arrays that linear layers read.
+    package static func linearArrays(in graph: NetworkGraph) -> [String] { linearInputs(in: graph) { $0 == .other } }
+
+    private static func linearInputs(in graph: NetworkGraph, where isOne: (TensorKind) -> Bool) -> [String] {
         let kinds = kinds(in: graph)
         var inputs: [String] = []
-        for node in graph.nodes where node.runnable.int8.quantizesVectors && kinds[node.input] == .vector {
+        for node in graph.nodes where node.runnable.int8.quantizesLines && isOne(kinds[node.input] ?? .other) {
             if !inputs.contains(node.input) { inputs.append(node.input) }
         }
         return inputs
@@ -119,7 +125,7 @@ package struct Quantization: Sendable {
     struct LayerParameters: Sendable {
         /// The codes of the image, which is float32 and which a convolution that writes codes quantizes.
         let image: QuantizationParameters
-        /// The codes of a vector, which is float32 and which a linear layer quantizes.
+        /// The codes of a vector, or of any line of an array, which is float32 and which a linear layer quantizes.
         let vector: QuantizationParameters?
         let input: QuantizationParameters?
         let residual: QuantizationParameters?
@@ -193,6 +199,8 @@ struct QuantizationParameters: Sendable, Equatable {
     let scale: Float
     /// The code of 0.
     let zeroPoint: UInt8
+
+    init(scale: Float, zeroPoint: UInt8) { (self.scale, self.zeroPoint) = (scale, zeroPoint) }
 
     /// All codes for a range.
     init(_ range: ActivationRange) {

@@ -20,7 +20,7 @@ extension NetworkGraph {
 
         static let names = ["linear"]
         var tensorNames: [String] { [weight, bias] }
-        var int8: Int8Rules { Int8Rules(quantizesVectors: true) }
+        var int8: Int8Rules { Int8Rules(quantizesLines: true) }
         func kind(of input: TensorKind) -> TensorKind { input == .vector ? .vector : .other }
 
         func weightCount(in file: SafeTensorsFile) -> Int {
@@ -43,7 +43,7 @@ private struct LinearLayer: Layer {
     /// [outputs][inputs] for one row, and packed for the matrix kernel otherwise.
     private let weights: AlignedFloats
     private let bias: AlignedFloats
-    /// The int8 product for one row, if its range is known and its sums fit.
+    /// The int8 product, if the input has a range and the sums fit.
     private let quantized: QuantizedLinear?
 
     /// Blocks of sixteen outputs of a part: as many as a kernel's widest tile has.
@@ -62,9 +62,9 @@ private struct LinearLayer: Layer {
         outputShape = TensorShape(extents: shape)
         let stored = try description.file.numbers(linear.weight, shape: [outputs, length])
         let biases = try description.file.floats(linear.bias, shape: [outputs])
-        if rows == 1, length <= QuantizedWeights.mostProducts, let parameters = description.quantization?.vector {
+        if QuantizedLinear.canRead(rows: rows, inputs: length), let vector = description.quantization?.vector {
             quantized = QuantizedLinear(
-                inputs: length, outputs: outputs, weights: stored, bias: biases, input: parameters)
+                rows: rows, inputs: length, outputs: outputs, weights: stored, bias: biases, vector: vector)
             (weights, bias) = (AlignedFloats(count: 0), AlignedFloats(count: 0))
             return
         }
@@ -120,73 +120,147 @@ private struct LinearLayer: Layer {
     }
 }
 
-/// `weight · x + bias` on a vector with int8 weights; the vector is quantized as it is read.
+/// `weight · x + bias` with int8 weights, on lines of float32 that are quantized as they are read: a vector, or the lines
+/// of an array, such as the tokens of a transformer.
 ///
-/// Reading the weights takes most of the time, so that they are a quarter as large, and read once for several images:
-/// the product is a convolution with one tap, whose pixels are the images.
+/// The product is a convolution with one tap, whose pixels are the lines. The codes of a vector have the range that was
+/// measured on images. A line of an array has a range of its own, as tokens differ in size by far (Yao et al.:
+/// "ZeroQuant: Efficient and Affordable Post-Training Quantization for Large-Scale Transformers", NeurIPS 2022).
 private struct QuantizedLinear: Sendable {
-    /// Images whose products are found together.
-    private static let mostTogether = 8
-    /// Blocks of sixteen outputs of a part.
-    private static let blocksPerPart = 8
+    /// Lines whose products are found together: tiles of the kernels, whose codes fit a cache.
+    private static let mostTogether = 56
+    private static let block = TensorShape.channelBlock
+    /// The code of 0 of lines with ranges of their own.
+    private static let lineZero: UInt8 = 128
 
+    private let rows: Int
     private let inputs: Int
     private let outputs: Int
     private let weights: QuantizedWeights
-    private let input: QuantizationParameters
+    /// Nil for lines with ranges of their own.
+    private let input: QuantizationParameters?
+    /// Of lines with ranges of their own; others get it from the kernel.
+    private let bias: AlignedFloats
+    /// Blocks of sixteen outputs of a part. To quantize a line takes as long as some of its products.
+    private let blocksPerPart: Int
 
     /// - Parameters:
     ///   - flat: [output][input]
-    ///   - input: what the codes of the vector stand for.
-    init(inputs: Int, outputs: Int, weights flat: StoredNumbers, bias: [Float], input: QuantizationParameters) {
-        (self.inputs, self.outputs, self.input) = (inputs, outputs, input)
-        let block = TensorShape.channelBlock
-        let blocks = stride(from: 0, to: outputs, by: block).map { first in
+    ///   - vector: what the codes of a vector stand for.
+    init(
+        rows: Int, inputs: Int, outputs: Int, weights flat: StoredNumbers, bias: [Float],
+        vector: QuantizationParameters
+    ) {
+        (self.rows, self.inputs, self.outputs) = (rows, inputs, outputs)
+        input = rows == 1 ? vector : nil
+        blocksPerPart = rows == 1 ? 8 : 24
+        let blocks = stride(from: 0, to: outputs, by: Self.block).map { first in
             QuantizedWeights.Block(
-                weights: flat[(first * inputs)..<(min(first + block, outputs) * inputs)], inputs: inputs)
+                weights: flat[(first * inputs)..<(min(first + Self.block, outputs) * inputs)], inputs: inputs)
         }
-        weights = QuantizedWeights(blocks, taps: 1, bias: bias, input: input, residual: nil, output: nil)
+        weights = QuantizedWeights(
+            blocks, taps: 1, bias: rows == 1 ? bias : bias.map { _ in 0 },
+            input: input ?? QuantizationParameters(scale: 1, zeroPoint: Self.lineZero), residual: nil, output: nil
+        )
+        self.bias = AlignedFloats(padding: rows == 1 ? [] : bias, to: TensorShape.padded(outputs))
+    }
+
+    /// Whether arrays of so long lines can be quantized.
+    static func canRead(rows: Int, inputs: Int) -> Bool {
+        inputs <= QuantizedWeights.mostProducts && (rows == 1 || inputs % block == 0)
     }
 
     private var inputBlocks: Int { TensorShape.blockCount(inputs) }
     private var outputBlocks: Int { TensorShape.blockCount(outputs) }
-    /// Codes of an image's vector, whole blocks.
-    private var codeCount: Int { inputBlocks * TensorShape.channelBlock }
-    /// Floats of the products of a part: [block][image][16]
-    private var productCount: Int { Self.blocksPerPart * Self.mostTogether * TensorShape.channelBlock }
+    /// Codes of a line, whole blocks.
+    private var codeCount: Int { inputBlocks * Self.block }
+    /// Floats of the products of a part: [block][line][16]
+    private var productCount: Int { blocksPerPart * Self.mostTogether * Self.block }
+    private var outputParts: Int { (outputBlocks + blocksPerPart - 1) / blocksPerPart }
+    private var rowParts: Int { (rows + Self.mostTogether - 1) / Self.mostTogether }
 
-    var parts: Int { (outputBlocks + Self.blocksPerPart - 1) / Self.blocksPerPart }
-    var scratchCount: Int { productCount + Self.mostTogether * codeCount / MemoryLayout<Float>.stride }
+    var parts: Int { rowParts * outputParts }
+    var scratchCount: Int {
+        productCount + Self.mostTogether + Self.mostTogether * codeCount / MemoryLayout<Float>.stride
+    }
 
     func run(_ part: Int, in pass: LayerPass) {
-        let (block, scratch, table) = (TensorShape.channelBlock, pass.scratch, pass.kernels.table)
-        let codes = UnsafeMutableRawPointer(scratch + productCount).assumingMemoryBound(to: UInt8.self)
-        let blocks = (part * Self.blocksPerPart)..<min((part + 1) * Self.blocksPerPart, outputBlocks)
-        for first in stride(from: 0, to: pass.batch, by: Self.mostTogether) {
-            let images = first..<min(first + Self.mostTogether, pass.batch)
-            for (row, image) in images.enumerated() {
-                let line = codes + row * codeCount
-                table.quantize(pass.input.floats(image), 1 / input.scale, input.zeroPoint, inputs, line)
-                (line + inputs).update(repeating: 0, count: codeCount - inputs)
+        // Parts that follow each other read the same weights.
+        let (outputPart, rowPart) = part.quotientAndRemainder(dividingBy: rowParts)
+        let ownRows = (0..<rows).part(rowPart, of: rowParts)
+        let blocks = (outputPart * blocksPerPart)..<min((outputPart + 1) * blocksPerPart, outputBlocks)
+        let units = pass.scratch + productCount
+        let codes = UnsafeMutableRawPointer(units + Self.mostTogether).assumingMemoryBound(to: UInt8.self)
+        for first in stride(from: 0, to: pass.batch * ownRows.count, by: Self.mostTogether) {
+            let lines = (first..<min(first + Self.mostTogether, pass.batch * ownRows.count)).lazy.map { line in
+                (image: line / ownRows.count, row: ownRows.lowerBound + line % ownRows.count)
             }
-            var product = lk_quantized_convolution()
-            product.input = UnsafePointer(codes)
-            product.input_block_stride = block
-            product.pixel_step = codeCount
-            product.input_blocks = Int32(inputBlocks)
-            (product.kernel_height, product.kernel_width) = (1, 1)
-            product.output = scratch
-            product.output_block_stride = images.count * block
-            product.output_width = Int32(images.count)
-            weights.apply(to: &product, from: blocks.lowerBound)
-            table.convolve_quantized(&product, 0, Int32(blocks.count), 0, 1)
-            for (index, outputBlock) in blocks.enumerated() {
-                let count = min(block, outputs - outputBlock * block)
-                for (row, image) in images.enumerated() {
-                    (pass.output.floats(image) + outputBlock * block)
-                        .update(from: scratch + (index * images.count + row) * block, count: count)
+            for (place, line) in lines.enumerated() {
+                units[place] = quantize(
+                    pass.input.floats(line.image) + line.row * inputs, to: codes + place * codeCount, pass.kernels)
+            }
+            multiply(codes, lines.count, blocks, to: pass.scratch, pass.kernels)
+            for (place, line) in lines.enumerated() {
+                let output = pass.output.floats(line.image) + line.row * outputs
+                for (index, outputBlock) in blocks.enumerated() {
+                    write(
+                        pass.scratch + (index * lines.count + place) * Self.block, outputBlock,
+                        unit: units[place], to: output)
                 }
             }
         }
+    }
+
+    /// Writes the codes of a line, and returns what one step is.
+    private func quantize(
+        _ line: UnsafePointer<Float>, to codes: UnsafeMutablePointer<UInt8>, _ kernels: SIMDTarget
+    ) -> Float {
+        if let input {
+            kernels.table.quantize(line, 1 / input.scale, input.zeroPoint, inputs, codes)
+            (codes + inputs).update(repeating: 0, count: codeCount - inputs)
+            return 1
+        }
+        var largest = SIMD16<Float>(repeating: LK_SMALLEST_COMPONENT)
+        for start in stride(from: 0, to: inputs, by: Self.block) {
+            let values = UnsafeRawPointer(line + start).loadUnaligned(as: SIMD16<Float>.self)
+            let magnitudes = values.replacing(with: -values, where: values .< 0)
+            largest.replace(with: magnitudes, where: magnitudes .> largest)
+        }
+        let unit = largest.max() / 127
+        kernels.table.quantize(line, 1 / unit, Self.lineZero, inputs, codes)
+        return unit
+    }
+
+    private func multiply(
+        _ codes: UnsafePointer<UInt8>, _ lineCount: Int, _ blocks: Range<Int>,
+        to products: UnsafeMutablePointer<Float>, _ kernels: SIMDTarget
+    ) {
+        var product = lk_quantized_convolution()
+        product.input = codes
+        product.input_block_stride = Self.block
+        product.pixel_step = codeCount
+        product.input_blocks = Int32(inputBlocks)
+        (product.kernel_height, product.kernel_width) = (1, 1)
+        product.output = products
+        product.output_block_stride = lineCount * Self.block
+        product.output_width = Int32(lineCount)
+        weights.apply(to: &product, from: blocks.lowerBound)
+        kernels.table.convolve_quantized(&product, 0, Int32(blocks.count), 0, 1)
+    }
+
+    /// Writes the results of a block of outputs for a line.
+    private func write(
+        _ products: UnsafePointer<Float>, _ outputBlock: Int, unit: Float, to line: UnsafeMutablePointer<Float>
+    ) {
+        let first = outputBlock * Self.block
+        var results = UnsafeRawPointer(products).loadUnaligned(as: SIMD16<Float>.self)
+        if input == nil {
+            results = results * unit + UnsafeRawPointer(bias.pointer + first).loadUnaligned(as: SIMD16<Float>.self)
+        }
+        guard first + Self.block > outputs else {
+            UnsafeMutableRawPointer(line + first).storeBytes(of: results, as: SIMD16<Float>.self)
+            return
+        }
+        for index in first..<outputs { line[index] = results[index - first] }
     }
 }

@@ -149,7 +149,8 @@ public struct ImportedNetwork: Sendable {
         let (nodes, weights) = simplifier.simplified()
         graph = NetworkGraph(name: name, input: input, nodes: nodes)
         (self.assumptions, self.weights) = (assumptions, weights)
-        let candidates = Set(Quantization.candidates(in: graph))
+        // An array's lines would get other steps than the file's.
+        let candidates = Set(Quantization.candidates(in: graph)).subtracting(Quantization.linearArrays(in: graph))
         ownRanges = nodes.reduce(into: [:]) { ranges, node in
             let convolution = node.operation as? NetworkGraph.Convolution
             guard let function = convolution?.activation ?? node.operation as? NetworkGraph.Activation,
