@@ -41,6 +41,16 @@ public struct CatalogError: DescribedError, Equatable {
         case unknownAttribute(String, nearest: [String] = [])
         /// No entity has this type; the nearest types that there are.
         case unknownType(String, nearest: [String] = [])
+        /// A condition compares numbers or dates, and of no entity is a value of this attribute one; such a value.
+        case incomparable(String, as: ValueKind, value: String)
+    }
+
+    /// What a condition compares values as.
+    public enum ValueKind: String, Equatable, Sendable {
+        /// A number, such as 19.90.
+        case number
+        /// A date, such as 2026-11-28.
+        case date
     }
 
     /// The catalog's folder, or the name of one that is kept elsewhere.
@@ -96,6 +106,9 @@ public struct CatalogError: DescribedError, Equatable {
             "none of its entities has an attribute “\(name)”" + nearest.suggestion
         case .unknownType(let name, let nearest):
             "none of its entities has the type “\(name)”" + nearest.suggestion
+        case .incomparable(let name, let kind, let value):
+            "none of its entities has a \(kind) in “\(name)”; it is a text, such as “\(value)”, where "
+                + (kind == .number ? "a number is written 19.90" : "a date is written 2026-11-28")
         }
     }
 }

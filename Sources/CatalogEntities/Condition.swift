@@ -113,16 +113,19 @@ public struct Condition: Sendable, Hashable {
         package var values: [String] = []
         /// Whether the condition asks if the field has a value.
         package var isExistence = false
+        /// What the condition compares the values as; nil for texts.
+        package var kind: CatalogError.ValueKind?
     }
 
     /// The fields that it names.
     package var tests: [Test] {
         switch form {
         case .isAnyOf(let field, let values): [Test(field: field, values: values)]
-        case .number(let field, _), .date(let field, _), .hasPrefix(let field, _), .contains(let field, _):
-            [Test(field: field)]
+        case .number(let field, _): [Test(field: field, kind: .number)]
+        case .date(let field, _): [Test(field: field, kind: .date)]
+        case .hasPrefix(let field, _), .contains(let field, _): [Test(field: field)]
         case .exists(let field): [Test(field: field, isExistence: true)]
-        case .within(_, _, let latitude, let longitude): [Test(field: latitude), Test(field: longitude)]
+        case .within(_, _, let latitude, let longitude): [latitude, longitude].map { Test(field: $0, kind: .number) }
         case .hasCode: []
         case .not(let condition): condition.tests
         case .all(let parts), .any(let parts): parts.flatMap(\.tests)

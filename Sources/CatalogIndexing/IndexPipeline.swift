@@ -21,6 +21,8 @@ struct IndexPipeline: Sendable {
     /// What was committed so far, and all problems.
     private(set) var report = IndexReport()
     private var changesAtNextRefresh = Self.fewestChanges
+    /// Attributes with a text that looks like a number, which are noted once.
+    private var notedAttributes: Set<String> = []
 
     /// Images per thread that are committed together, by default.
     private static let imagesPerJob = 16
@@ -54,10 +56,34 @@ struct IndexPipeline: Sendable {
     ///
     /// - Returns: whether something was committed.
     mutating func add(_ item: IndexItem) throws -> Bool {
+        noteTexts(of: item)
         if chunk.add(item) { return false }
         let isCommitted = try flush(all: false)
         _ = chunk.add(item)
         return isCommitted
+    }
+
+    /// Notes the first text of an attribute that someone wrote for a number or a date.
+    private mutating func noteTexts(of item: IndexItem) {
+        for (name, text) in item.entity.attributes.sorted(by: { $0.key < $1.key }) where !notedAttributes.contains(name)
+        {
+            let (isNumber, isDate) = (NumberColumn.isLocalized(text), Self.isLocalizedDate(text))
+            guard isNumber || isDate, ProductCode.kind(ofAttribute: name) == nil else { continue }
+            notedAttributes.insert(name)
+            let others = isNumber ? "numbers" : "dates"
+            let words = "“\(name)” is “\(text)”, which is a text; comparisons with \(others) leave such values out"
+            report.notes.append(IndexReport.Note(subject: item.origin, text: words))
+        }
+    }
+
+    /// Whether a text is a day as people of some country write it, and not as catalogs compare it.
+    private static func isLocalizedDate(_ text: String) -> Bool {
+        // Regular expressions take longer than to store the text.
+        guard (8...10).contains(text.utf8.count), text.utf8.allSatisfy("0123456789./-".utf8.contains) else {
+            return false
+        }
+        let isDay = text.wholeMatch(of: /([0-9]{1,2}[.\/-]){2}[0-9]{4}|[0-9]{4}([.\/-][0-9]{1,2}){2}/) != nil
+        return isDay && DateSpan(text) == nil
     }
 
     /// Whether adding the item is no work.

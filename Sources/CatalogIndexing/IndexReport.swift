@@ -68,9 +68,12 @@ package struct IndexAnswer: Encodable {
     /// The ids of entities; nil unless what is gone was to be removed.
     private let removed: [String]?
     private let problems: [Problem]
+    /// What was ignored or may surprise in items that were indexed.
+    private let notes: [IndexReport.Note]
 
     package init(_ report: IndexReport, removed: [String]? = nil) {
         (added, updated, unchanged, self.removed) = (report.added, report.updated, report.unchanged, removed)
         problems = report.problems.map { Problem(subject: $0.subject, reason: $0.reason) }
+        notes = report.notes
     }
 }

@@ -97,6 +97,15 @@ struct NumberColumn {
         return sign == .point ? value.withPoint : value.withComma
     }
 
+    /// Whether a text is a number as people of some country write it, and not as catalogs compare it.
+    static func isLocalized(_ text: String) -> Bool {
+        guard text.utf8.count < 40, text.contains(where: \.isNumber), FieldValue.number(text) == nil else {
+            return false
+        }
+        let value = Value(text)
+        return value.withPoint != nil || value.withComma != nil
+    }
+
     /// The numbers that a text may be, by the decimal sign; nil if it cannot be read so.
     private struct Value {
         var withPoint: String?

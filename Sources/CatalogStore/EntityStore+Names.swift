@@ -8,7 +8,8 @@ extension EntityStore {
     /// A field may be missing, with its values, if the condition asks for it by `exists`. A catalog without entities
     /// has no names, and so no wrong ones.
     ///
-    /// - Throws: ``CatalogError`` for an attribute that no entity has.
+    /// - Throws: ``CatalogError`` for an attribute that no entity has, and for one that is compared as a number or date
+    ///   and is none in any entity.
     /// - Complexity: O(fields · log entities), and O(attributes · log entities) if there is another one.
     func resolved(_ condition: Condition, _ db: Database) throws -> Condition {
         let tests = condition.tests
@@ -18,6 +19,7 @@ extension EntityStore {
             let name = ExactText(test.field.storedName)
             let isOptional = optional.contains(name)
             if fields[name] == nil { fields[name] = try resolved(test.field, isOptional: isOptional, db) }
+            if !isOptional, let kind = test.kind, let field = fields[name] { try check(field, isA: kind, db) }
         }
         return condition.replacingFields { fields[ExactText($0.storedName)] ?? $0 }
     }
@@ -42,6 +44,18 @@ extension EntityStore {
         if alike.count == 1 { return alike[0] }
         guard !isOptional, try Self.hasEntities(db) else { return field }
         throw folder.error(.unknownAttribute(name, nearest: name.nearest(among: known.map(\.description))))
+    }
+
+    /// - Throws: ``CatalogError`` if all values of the field are texts.
+    private func check(_ field: EntityField, isA kind: CatalogError.ValueKind, _ db: Database) throws {
+        let compared = try db.cachedStatement(
+            sql: kind == .number
+                ? "SELECT 1 FROM field INDEXED BY fieldByNumber WHERE name = ? AND number IS NOT NULL LIMIT 1"
+                : "SELECT 1 FROM field INDEXED BY fieldByInstant WHERE name = ? AND instant IS NOT NULL LIMIT 1")
+        guard try Int.fetchOne(compared, arguments: [field.storedName]) == nil else { return }
+        let any = try db.cachedStatement(sql: "SELECT text FROM field WHERE name = ? LIMIT 1")
+        guard let value = try String.fetchOne(any, arguments: [field.storedName]) else { return }
+        throw folder.error(.incomparable(field.description, as: kind, value: value))
     }
 
     /// An error for each type that a condition names and no entity has; none for a catalog without entities.

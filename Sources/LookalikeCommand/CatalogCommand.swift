@@ -192,7 +192,7 @@ struct CatalogCommand: AsyncParsableCommand {
             if let atMost, ids.count > atMost {
                 throw CommandError(
                     subject: folder.folder.text,
-                    reason: "the condition selects \(ids.count) entities, more than --at-most \(atMost); "
+                    reason: "the condition selects \(ids.count), more than --at-most \(atMost); "
                         + "nothing was removed")
             }
             let total = try await catalog.info.entityCount

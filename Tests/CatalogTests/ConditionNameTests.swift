@@ -16,7 +16,7 @@ import Testing
         let model = indexer.model
         let entities = [
             CatalogEntity(id: "a", type: "album", title: "A", attributes: ["Year": "1998", "size": "S", "Size": "1"]),
-            CatalogEntity(id: "b", type: "single", title: "B", attributes: ["Year": "2001"]),
+            CatalogEntity(id: "b", type: "single", title: "B", attributes: ["Year": "2001", "price": "19,90"]),
         ]
         let items = entities.enumerated().map { index, entity in
             let print = FeaturePrint(
@@ -39,6 +39,9 @@ import Testing
         ("SIZE = S", .unknownAttribute("SIZE", nearest: ["Size", "size"])),
         ("within 5 km of (48, 16)", .unknownAttribute("latitude")),
         ("exists year and color > 3", .unknownAttribute("color")),
+        ("price < 20", .incomparable("price", as: .number, value: "19,90")),
+        ("not Price >= 5", .incomparable("price", as: .number, value: "19,90")),
+        ("price > 2001-01-01", .incomparable("price", as: .date, value: "19,90")),
     ])
     func unknownNamesAreErrorsEverywhere(text: String, reason: CatalogError.Reason) async throws {
         let (catalog, condition) = (catalog, try Condition(parsing: text))
@@ -61,6 +64,27 @@ import Testing
         }
     }
 
+    /// In a table the values of a column decide what a comma means; here each text stays as it is.
+    @Test func textsWrittenForNumbersAndDatesAreNoted() async throws {
+        let indexer = try CatalogIndexer(at: folder.file("noted"))
+        let texts = [
+            ("plain", "19.90"), ("comma", "19,90"), ("currency", "19.90 €"), ("thousands", "1,234.50"),
+            ("german", "12.05.2020"), ("american", "5/12/2020"), ("iso", "2020-05-12"), ("none", "2020-13-01"),
+            ("version", "1.2.3"), ("name", "Apollo 11"), ("size", "XL"), ("isbn", "978-3-16-148410-0"),
+        ]
+        let print = FeaturePrint(
+            vector: (0..<indexer.model.dimension).map { $0 == 0 ? 1 : 0 }, model: indexer.model.identity)
+        let items = ["a", "b"].map { id in
+            IndexItem(
+                CatalogEntity(id: id, attributes: Dictionary(uniqueKeysWithValues: texts)), image: .print(print))
+        }
+        let notes = try await indexer.run(over: items).report().notes
+        #expect(notes.map(\.subject) == notes.map { _ in "a" })
+        let names = notes.map { note in texts.first { note.text.hasPrefix("“\($0.0)” is “\($0.1)”") }?.0 ?? note.text }
+        #expect(names == ["american", "comma", "currency", "german", "none", "thousands"])
+        #expect(notes.filter { $0.text.contains("with dates") }.count == 3)
+    }
+
     @Test func namesMatchWithoutRegardToCase() async throws {
         #expect(try await ids("year = 1998") == ["a"])
         #expect(try await ids("not YEAR = 1998") == ["b"])
@@ -77,6 +101,7 @@ import Testing
         #expect(try await ids("exists color").isEmpty)
         #expect(try await ids("not exists color") == ["a", "b"])
         #expect(try await ids("exists color and color = red").isEmpty)
+        #expect(try await ids("exists price and price < 20").isEmpty)
         #expect(try await ids("exists YEAR") == ["a", "b"])
     }
 

@@ -116,7 +116,7 @@ import Testing
 
     @Test func removesNoMoreThanExpected() throws {
         let few = try Command.run("catalog", "remove", catalog, "--where", "price < 20", "--at-most", "1")
-        #expect(few.status == 1 && few.errors.contains("selects 2 entities, more than --at-most 1"), "\(few)")
+        #expect(few.status == 1 && few.errors.contains("selects 2, more than --at-most 1"), "\(few)")
         #expect(try ids().count == 4)
         let enough = try Command.run("catalog", "remove", catalog, "--where", "price < 20", "--at-most", "2")
         #expect(enough.status == 0 && enough.output == "2 removed\n", "\(enough)")

@@ -59,6 +59,8 @@ extension Problem {
             self.init(.unknownEntity, "The catalog has no entity \(ids.map { "“\($0)”" }.joined(separator: ", ")).")
         case .unknownAttribute:
             self.init(.unknownAttribute, CatalogError(subject: "the catalog", reason: reason).description)
+        case .incomparable:
+            self.init(.incomparableAttribute, CatalogError(subject: "the catalog", reason: reason).description)
         case .unknownType: self.init(.unknownType, CatalogError(subject: "the catalog", reason: reason).description)
         case .busy:
             self.init(

@@ -36,6 +36,7 @@ struct Problem: Error, Sendable {
         case otherModel = "other-model"
         case unknownAttribute = "unknown-attribute"
         case unknownType = "unknown-type"
+        case incomparableAttribute = "incomparable-attribute"
         case damagedSnapshot = "damaged-snapshot"
         case overloaded
         case rateLimited = "rate-limited"
@@ -112,7 +113,8 @@ extension Problem.Code {
         case .preconditionFailed: .preconditionFailed
         case .bodyTooLarge, .imageTooLarge: .contentTooLarge
         case .unsupportedMediaType, .unsupportedImage: .unsupportedMediaType
-        case .unusableImage, .decodeTime, .otherModel, .unknownAttribute, .unknownType, .damagedSnapshot:
+        case .unusableImage, .decodeTime, .otherModel, .unknownAttribute, .unknownType, .incomparableAttribute,
+            .damagedSnapshot:
             .unprocessableContent
         case .overloaded, .timeLimit, .unavailable: .serviceUnavailable
         case .rateLimited: .tooManyRequests
@@ -153,6 +155,7 @@ extension Problem.Code {
         case .otherModel: "The print was made with another model"
         case .unknownAttribute: "No entity has this attribute"
         case .unknownType: "No entity has this type"
+        case .incomparableAttribute: "The attribute is a text in all entities"
         case .damagedSnapshot: "The snapshot is damaged"
         case .diskFull: "The disk is full"
         case .overloaded: "The service has too much to do"
