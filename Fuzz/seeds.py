@@ -145,7 +145,7 @@ REQUESTS = [
     (2, "max-distance=0.5&min-confidence=0.2&cursor=eyJhIjoxfQ"),
     (3, json.dumps({**SEARCH, "facets": ["type"]})),
     *((3, json.dumps(value)) for value in ({"entity": "1"}, {"print": VECTOR}, {"query": "a", "cursor": "b"})),
-    (3, json.dumps({"image": "IMAGE", "region": REGION, "effort": "thorough", "maxDistance": 1.5})),
+    (3, json.dumps({"image": "IMAGE", "region": REGION, "effort": "standard", "maxDistance": 1.5})),
     (4, FORM),
     *((5, kind) for kind in ('multipart/form-data; boundary="x"', "application/json; charset=utf-8", "image/jpeg")),
     (6, "a?title=T&type=t&labels=a,b&attribute.year=1990"),

@@ -12,11 +12,14 @@ struct CandidateSearch {
     /// The entities that are searched; nil for all.
     let selection: EntitySelection?
     let excluded: Set<Int64>
-    let effort: SearchEffort
     /// The share of the nearest prints to find.
     let recall: Double
     let cancellation: Cancellation
 
+    /// Candidates to verify that the prints propose.
+    private static let printCandidates = 10
+    /// Candidates to verify that the local features propose, for each detail they are extracted in.
+    static let featureCandidates = 20
     /// Less evidence is no match, however close the print of the rectified crop.
     private static let leastEvidence = 6.0
     /// An entity with this many inliers counts as found when more work is decided on.
@@ -46,7 +49,7 @@ struct CandidateSearch {
     func scanPrints(timings: StageTimings?) async throws -> PrintScan {
         let start = ContinuousClock.now
         defer { timings?.add(ContinuousClock.now - start, to: .search) }
-        let needed = max(effort.printCandidates, model.catalogNeighborCount)
+        let needed = max(Self.printCandidates, model.catalogNeighborCount)
         var count = max(needed + excluded.count, PrintScan.leastCount)
         while true {
             let nearest = try await state.nearest(
@@ -59,7 +62,7 @@ struct CandidateSearch {
 
     /// The images of the entities with the nearest prints, nearest first.
     func candidates(of scan: PrintScan) -> [Int64] {
-        scan.nearest(without: excluded).prefix(effort.printCandidates).map(\.key)
+        scan.nearest(without: excluded).prefix(Self.printCandidates).map(\.key)
     }
 
     /// The match threshold of the query; nil for a model without one.
@@ -159,15 +162,14 @@ struct CandidateSearch {
     /// Votes, joins both kinds of candidates in turn, and verifies them.
     ///
     /// - Parameter isMirrored: whether the features are those of the mirrored image; few inliers are no evidence then,
-    ///   and votes are counted with much effort only.
+    ///   and no votes are counted.
     func verify(
         _ query: LocalFeatureQuery, with printCandidates: [Int64], isMirrored: Bool = false, timings: StageTimings?
     ) async throws -> Verification {
         let start = ContinuousClock.now
         let voted =
-            isMirrored && effort != .thorough
-            ? []
-            : try await state.mostVoted(effort.featureCandidates, by: query, in: selection, without: excluded)
+            isMirrored
+            ? [] : try await state.mostVoted(Self.featureCandidates, by: query, in: selection, without: excluded)
         timings?.add(ContinuousClock.now - start, to: .search)
         try cancellation.check()
         var candidates: [Int64] = []
@@ -178,7 +180,7 @@ struct CandidateSearch {
             }
         }
         var compared = try await compare(candidates.prefix(Self.firstCandidates), with: query, timings: timings)
-        if effort == .thorough || !isFilled(compared) {
+        if !isFilled(compared) {
             compared += try await compare(candidates.dropFirst(Self.firstCandidates), with: query, timings: timings)
         }
         return Verification(
@@ -280,7 +282,7 @@ struct CandidateSearch {
             .prefix(mostCrops)
         guard let best = chosen.first?.index else { return verified }
         // Nothing competes with it, and no distance makes it unlikely.
-        if effort != .thorough, chosen.count == 1, verified[best].evidence.inliers >= model.confidence.mostInliers {
+        if chosen.count == 1, verified[best].evidence.inliers >= model.confidence.mostInliers {
             return verified
         }
         // Entities with the same picture have the same outline, and one crop is enough for all of them.

@@ -136,8 +136,6 @@ public enum SearchEffort: String, Sendable, Hashable, Codable, CaseIterable {
     /// Verifies the best candidates by their local features. Embeds more crops and extracts finer keypoints of a query
     /// that shows several things, or in which nothing is found at first.
     case standard
-    /// Extracts finer keypoints of every query and verifies more candidates.
-    case thorough
 
     /// The crops of a query that are embedded first.
     public var crops: QueryCrops { self == .standard ? .whole : .localized }
@@ -145,18 +143,6 @@ public enum SearchEffort: String, Sendable, Hashable, Codable, CaseIterable {
     var cropsInDoubt: QueryCrops? {
         self == .standard ? QueryCrops(centerFractions: [1, 0.72], localizedCrops: 1) : nil
     }
-
-    /// Candidates to verify that the prints propose.
-    var printCandidates: Int { self == .thorough ? 50 : 10 }
-    /// The maximum number of verified entities whose rectified crop is embedded; one forward pass each.
-    var rectifiedCrops: Int { self == .thorough ? 32 : 16 }
-    /// The maximum number of tiles of a long or large image, or of one that shows several things.
-    var tiles: Int { self == .thorough ? 64 : 24 }
-    /// Candidates to verify that the local features propose, for each detail they are extracted in.
-    var featureCandidates: Int { self == .thorough ? 100 : 20 }
-    /// The finer features that vote, of 1,600 that are verified. Among 101,569 images the votes of the strongest 500
-    /// find the same entity first for all of 599 real queries, those of 300 for all but one.
-    var fineVotes: Int { self == .thorough ? .max : 500 }
 }
 
 /// Which entities of a ranking are matches.

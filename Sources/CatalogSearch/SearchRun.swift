@@ -31,6 +31,9 @@ struct SearchRun {
     /// Whether all was done that the effort asks for.
     private var isComplete: Bool
 
+    /// The maximum number of verified entities whose rectified crop is embedded; one forward pass each.
+    private static let rectifiedCrops = 16
+
     /// Runs the stages.
     ///
     /// - Parameter excluded: entities that are treated as if the catalog did not have them.
@@ -42,11 +45,11 @@ struct SearchRun {
         let search = CandidateSearch(
             state: state, model: model, prints: analyzed.embedded.prints,
             selection: try await state.selection(where: options.condition, among: nil), excluded: excluded,
-            effort: analyzed.effort, recall: options.recall, cancellation: cancellation)
+            recall: options.recall, cancellation: cancellation)
         var run = SearchRun(
             analyzed: analyzed, options: options, extractor: extractor, cancellation: cancellation, search: search,
             scan: try await search.scanPrints(timings: options.timings), image: analyzed.image,
-            mostCrops: analyzed.effort.rectifiedCrops, isComplete: analyzed.isComplete)
+            mostCrops: rectifiedCrops, isComplete: analyzed.isComplete)
         try await run.readNames()
         guard let features = analyzed.features, let extractor, run.hasTime() else { return run.decideByPrints() }
         try await run.verifyCandidates(features)
@@ -117,9 +120,13 @@ struct SearchRun {
         return covered < (found.count < 2 ? Self.largeEntity : Self.wellCovered)
     }
 
+    /// The finer features that vote, of 1,600 that are verified. Among 101,569 images the votes of the strongest 500
+    /// find the same entity first for all of 599 real queries, those of 300 for all but one.
+    private static let fineVotes = 500
+
     /// More crops, finer keypoints.
     private mutating func lookForDetail(_ extractor: LocalFeatureExtractor) async throws {
-        guard try begins(analyzed.effort == .thorough || needsMoreDetail) else { return }
+        guard try begins(needsMoreDetail) else { return }
         if let crops = analyzed.cropsInDoubt {
             let embedded = try QueryEmbedder(search.model, crops: crops).embed(
                 analyzed.image, first: analyzed.embedded.crops.first, timings: options.timings,
@@ -130,7 +137,7 @@ struct SearchRun {
             verified = try await search.measuredAnew(verified)
         }
         let fine = features(
-            of: analyzed.image, detail: .fineQuery, by: extractor, votingCount: analyzed.effort.fineVotes)
+            of: analyzed.image, detail: .fineQuery, by: extractor, votingCount: Self.fineVotes)
         try cancellation.check()
         let found = try await search.verify(fine, with: printCandidates, timings: options.timings)
         verified.merge(found.verified) { $0.evidence.inliers >= $1.evidence.inliers ? $0 : $1 }
@@ -151,13 +158,11 @@ struct SearchRun {
             timings: options.timings)
     }
 
-    /// The mirrored image: for candidates whose print is near although their features disagree, and with much effort
-    /// for all that the prints propose, if nothing is found.
+    /// The mirrored image, for candidates whose print is near although their features disagree, if nothing is found.
     private mutating func lookIntoMirror(_ extractor: LocalFeatureExtractor) async throws {
         let disagreeing = verified.values.filter { $0.outline == nil }.map(\.key)
         let mirrorCandidates =
-            hasSurelyFound
-            ? [] : analyzed.effort == .thorough ? printCandidates : printCandidates.filter(disagreeing.contains)
+            hasSurelyFound ? [] : printCandidates.filter(disagreeing.contains)
         guard try begins(!mirrorCandidates.isEmpty) else { return }
         let mirrored = features(of: try analyzed.image.mirrored(), detail: .query, by: extractor)
         let found = try await search.verify(

@@ -21,6 +21,8 @@ extension CandidateSearch {
     /// With fewer keypoints left, or a smaller share of them, nothing else is looked for.
     private static let fewestKeypoints = 12
     private static let leastUnexplained = 0.1
+    /// The maximum number of tiles of an image.
+    private static let mostTiles = 24
     /// Each thread takes 60 MB to extract keypoints, and the extractor keeps them.
     private static let mostExtractions = 4
 
@@ -52,7 +54,7 @@ extension CandidateSearch {
         of image: PixelBuffer, besides known: [Int64: VerifiedEntity], mostObjects: Int,
         extractor: LocalFeatureExtractor, timings: StageTimings?
     ) async throws -> [Int64: VerifiedEntity] {
-        let tiles = ImageTiles(of: image, count: effort.tiles)
+        let tiles = ImageTiles(of: image, count: Self.mostTiles)
         let features = try measured(timings, .features, count: tiles.regions.count) {
             let parts = try tiles.regions.map(image.cropped)
             return concurrentMap(parts.count, threads: min(availableThreadCount, Self.mostExtractions)) {
@@ -86,7 +88,7 @@ extension CandidateSearch {
             try cancellation.check()
             let query = LocalFeatureQuery(features.selecting(rest), model: model)
             let start = ContinuousClock.now
-            let voted = try await state.mostVoted(effort.featureCandidates, by: query, in: selection, without: seen)
+            let voted = try await state.mostVoted(Self.featureCandidates, by: query, in: selection, without: seen)
             timings?.add(ContinuousClock.now - start, to: .search)
             seen.formUnion(voted.map(ImageRow.entity))
             // All rounds are judged together: what many images share is no evidence in a later round either.

@@ -41,7 +41,7 @@ package struct SearchRequest: Decodable, Sendable {
     /// - Throws: ``SearchRequestError``.
     package func options() throws(SearchRequestError) -> SearchOptions {
         guard let effort = effort.map({ SearchEffort(rawValue: $0) }) ?? .standard else {
-            throw SearchRequestError(description: "its effort is not prints, standard or thorough")
+            throw SearchRequestError(description: "its effort is neither prints nor standard")
         }
         guard let limit = Optional(limit ?? 10), limit >= 0 else {
             throw SearchRequestError(description: "its limit is negative")

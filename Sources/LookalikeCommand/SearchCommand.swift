@@ -29,7 +29,7 @@ struct SearchCommand: AsyncParsableCommand {
             --words finds what they describe, in a catalog whose model reads texts: without an image, or beside \
             one, which the entities are to resemble then. All are ranked; --max-distance cuts the list.
 
-            A mirrored image is found if its print is near, or with --effort thorough, and marked as such.
+            A mirrored image is found if its print is near, and marked as such.
 
             --json prints one line per query. The image is the one of the entity that matches. The outline is where \
             the query shows it: four corners in the query's pixels, clockwise from the image's own top left.

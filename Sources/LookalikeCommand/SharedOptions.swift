@@ -117,8 +117,7 @@ struct EffortOption: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            How much work to do: “prints” compares prints alone; “standard” verifies candidates by local features; \
-            “thorough” extracts finer keypoints of every query and verifies more candidates.
+            How much work to do: “prints” compares prints alone; “standard” verifies candidates by local features.
             """,
             valueName: "effort"))
     var effort = SearchEffort.standard
@@ -166,8 +165,7 @@ struct CropOption: ParsableArguments {
             The crops of a query to embed, one forward pass each: “whole”; “center” (also the center 72 %); \
             “localized” (also two rectified crops of the detected object); “centers” (also the center 86, 72 and \
             52 %); or a list of center fractions and localized crops, such as 1,0.8,localized. The default is \
-            “whole” with the standard effort, and 1,0.72,localized where that finds little; “localized” with the \
-            others.
+            “whole” with the standard effort, and 1,0.72,localized where that finds little; “localized” with “prints”.
             """,
             valueName: "crops"),
         completion: .list(["whole", "center", "localized", "centers"]), transform: Self.parse)

@@ -15,7 +15,7 @@ struct QueryDecodingTests {
         let photo = try Resizer(width: 1920, height: 1440).resizedPixels(of: small).jpegData()
 
         // 1.5 times the network's input of 160×160 pixels; 1.5 times the 512 pixels of the local features' plane.
-        for (effort, width) in [(SearchEffort.prints, 480), (.standard, 1920), (.thorough, 1920)] {
+        for (effort, width) in [(SearchEffort.prints, 480), (.standard, 1920)] {
             let image = try PixelBuffer(decoding: photo, options: catalog.decodingOptions(for: effort))
             #expect(image.width == width, "\(effort)")
             let matches = try await catalog.search(

@@ -16,7 +16,7 @@ struct RemoteCatalogTests {
         for index in [1, 4, 30] {
             let (image, _) = CoverFixture.photograph(of: index)
             for options in [
-                SearchOptions(), SearchOptions(bounds: .none, effort: .thorough),
+                SearchOptions(), SearchOptions(bounds: .none),
                 SearchOptions(bounds: .none, effort: .prints),
                 SearchOptions(bounds: .none, condition: EntityField.type.isAnyOf(["even"])),
             ] {

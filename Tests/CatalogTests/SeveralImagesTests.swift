@@ -37,7 +37,7 @@ struct SeveralImagesTests {
 
     // MARK: Search
 
-    @Test(arguments: [SearchEffort.prints, .standard, .thorough])
+    @Test(arguments: SearchEffort.allCases)
     func anEntityIsFoundByAnyOfItsImages(effort: SearchEffort) async throws {
         try index([item("a", [1, 2, 3], type: "x"), item("b", [4], type: "y"), item("c", [5, 6], type: "x")])
         let catalog = try Catalog(at: url)

@@ -10,7 +10,7 @@ struct HelpTests {
         for command in ["index", "search", "embed", "distance", "evaluate", "catalog", "model"] {
             #expect(script.output.contains(command), "\(command)")
         }
-        #expect(script.output.contains("thorough") && script.output.contains("safetensors"))
+        #expect(script.output.contains("standard") && script.output.contains("safetensors"))
     }
 
     private static let hasPython = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")

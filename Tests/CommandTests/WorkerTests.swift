@@ -224,7 +224,7 @@ struct WorkerTests {
         #expect(results(messages[2]).count == 3)
         #expect(messages[3].header["results"] != nil && results(messages[3]).isEmpty)
         #expect(messages[4].error?["reason"]?.hasPrefix("its condition: ") ?? false)
-        #expect(messages[5].error?["reason"] == "its effort is not prints, standard or thorough")
+        #expect(messages[5].error?["reason"] == "its effort is neither prints nor standard")
         #expect(messages[6].error == nil)
         let line = try Command.run("search", path, "--catalog", catalog, "--json").output
         let answer = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])

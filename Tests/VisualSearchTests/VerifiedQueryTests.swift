@@ -57,8 +57,7 @@ struct VerifiedQueryTests {
             image, at: Placement(of: image, scale: 1.6, degrees: 12, center: SIMD2(150, 130)))
         // A mirrored image of few colors may be accepted for its print alone.
         for (effort, pixels, hasOutline) in [
-            (SearchEffort.standard, photograph, true), (.thorough, photograph, true),
-            (.standard, try image.mirrored(), nil), (.prints, image, false),
+            (SearchEffort.standard, photograph, true), (.standard, try image.mirrored(), nil), (.prints, image, false),
         ] {
             let expected = try await fixture.catalog.search(
                 matching: pixels, options: SearchOptions(limit: 50, effort: effort))

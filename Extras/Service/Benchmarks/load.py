@@ -280,7 +280,7 @@ def main():
     parser.add_argument("--clients", type=int, default=1)
     parser.add_argument("--rate", type=float, default=100)
     parser.add_argument("--seconds", type=float, default=10)
-    parser.add_argument("--effort", choices=["prints", "standard", "thorough"], default="standard")
+    parser.add_argument("--effort", choices=["prints", "standard"], default="standard")
     parser.add_argument("--print", action="store_true", help="search by the photo's print")
     parser.add_argument("--path", help="the path of another service's search")
     parser.add_argument("--requests", type=int, default=1_000_000)

@@ -30,7 +30,7 @@
 /**
  * Parameters of a search. `filter` is a condition such as "type = mug and price < 20"; with `minConfidence: 0` all
  * entities are ranked.
- * @typedef {{ limit?: number, filter?: string, minConfidence?: number, effort?: "prints" | "standard" | "thorough" }}
+ * @typedef {{ limit?: number, filter?: string, minConfidence?: number, effort?: "prints" | "standard" }}
  *   SearchOptions
  */
 

@@ -250,7 +250,7 @@ char *lookalike_catalog_info(const lookalike_catalog *catalog);
 //
 // The query is an image or a print; or NULL, and an option says what is searched for. The options:
 //     limit            the maximum number of matches, 10 by default
-//     effort           “prints”, “standard” or “thorough”
+//     effort           “prints” or “standard”, the default
 //     where            a condition on entities, such as "price < 20"
 //     minConfidence    replaces the default decision, which accepts matches from 0.5
 //     maxDistance      replaces it by the greatest distance of prints, 0 to 2

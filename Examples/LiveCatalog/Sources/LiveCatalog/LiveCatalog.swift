@@ -46,7 +46,7 @@ struct LiveCatalog {
         let answers = try await catalog.search(matching: images, options: SearchOptions(limit: 1))
         expect("a batch, in its order", answers.map { $0.map(\.id) } == covers.all.prefix(16).map { [$0.id] })
 
-        let search = Task { try await catalog.search(matching: images[0], options: SearchOptions(effort: .thorough)) }
+        let search = Task { try await catalog.search(matching: images[0]) }
         search.cancel()
         if case .failure(let error) = await search.result { print("cancelled: \(error is CancellationError)") }
     }

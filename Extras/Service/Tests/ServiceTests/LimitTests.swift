@@ -296,7 +296,7 @@ import Testing
     private static func searches(_ count: Int, of server: TestServer) async throws -> [HTTPReply] {
         let image = try DemoCovers.screenshot()
         let searches = (0..<count).map { _ in
-            Task { try await server.send("POST", "/v1/catalogs/covers/search?effort=thorough", body: image) }
+            Task { try await server.send("POST", "/v1/catalogs/covers/search", body: image) }
         }
         var replies: [HTTPReply] = []
         for search in searches { replies.append(try await search.value) }
@@ -310,7 +310,7 @@ import Testing
             let image = try DemoCovers.screenshot()
             for _ in 0..<8 {
                 let socket = try await HTTPClient(port: server.port).open(
-                    "POST", "/v1/catalogs/covers/search?effort=thorough", body: image)
+                    "POST", "/v1/catalogs/covers/search", body: image)
                 close(socket)
             }
             // The answer that nobody reads is counted as soon as the server has noticed.
@@ -333,7 +333,7 @@ import Testing
             $0.limits.requestTime = .microseconds(1)
         }) { (server: TestServer) async throws -> Void in
             let reply = try await server.send(
-                "POST", "/v1/catalogs/covers/search?effort=thorough", body: try DemoCovers.screenshot())
+                "POST", "/v1/catalogs/covers/search", body: try DemoCovers.screenshot())
             #expect(try (reply.status, reply.code) == (503, "time-limit"))
             #expect(reply.headers["retry-after"] == "1")
         }

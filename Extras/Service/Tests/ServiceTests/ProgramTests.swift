@@ -49,7 +49,7 @@ struct Program: Sendable {
             let program = try await Program(folder)
             let image = try DemoCovers.screenshot()
             let searches = (0..<2).map { _ in
-                Task { try await program.send("POST", "/v1/catalogs/covers/search?effort=thorough", body: image) }
+                Task { try await program.send("POST", "/v1/catalogs/covers/search", body: image) }
             }
             // The signal comes when the searches are under way.
             while true {

@@ -70,7 +70,7 @@ import Testing
             for fields in [
                 "", "?words=", "?words=%20", "?words=red&min-confidence=0.5", "?words=red&within=1s",
                 "?words=red&words-weight=0.5", "?words=red&region=0,0,0.5,0.5", "?words=red&max-objects=3",
-                "?words=red&effort=thorough", "?limit=3", "?words=red%00",
+                "?words=red&effort=prints", "?limit=3", "?words=red%00",
             ] {
                 let reply = try await server.send("GET", path + fields)
                 #expect(reply.status == 400, "\(fields)")

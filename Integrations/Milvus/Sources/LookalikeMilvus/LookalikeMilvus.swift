@@ -206,7 +206,7 @@ struct Search: AsyncParsableCommand {
         help: ArgumentHelp("Only entities that satisfy a condition, such as 'price < 20'.", valueName: "condition"),
         transform: Parsed.condition)
     var condition = Condition.everything
-    @Option(help: "How much work a search does: prints, standard or thorough.", transform: Parsed.effort)
+    @Option(help: "How much work a search does: prints or standard.", transform: Parsed.effort)
     var effort = SearchEffort.standard
     @Flag(help: "Print the nearest entities however sure they are.") var all = false
     @OptionGroup var breadth: BreadthOption

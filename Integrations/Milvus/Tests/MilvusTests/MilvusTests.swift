@@ -21,7 +21,7 @@ import Testing
         let pulled = try Catalog(at: folder("pulled"))
         for image in try Demo.queries() {
             for options in [
-                SearchOptions(), SearchOptions(bounds: .none, effort: .thorough),
+                SearchOptions(), SearchOptions(bounds: .none),
                 SearchOptions(limit: 3, bounds: .none, condition: EntityField.attribute("year") >= 2005),
                 SearchOptions(limit: 30, bounds: .none, effort: .prints),
             ] {

@@ -150,8 +150,7 @@ class Catalog:
             image: a path, the bytes of an image file, a file object, an array of 8-bit pixels, an image of Pillow, or a
                 print: a row that `Engine.embed` returns.
             limit: the maximum number of matches.
-            effort: “prints” compares prints alone, “standard” verifies candidates by local features, “thorough”
-                verifies more of them.
+            effort: “prints” compares prints alone, “standard” verifies candidates by local features.
             where: only entities that satisfy a condition, such as `price < 20 and type = "album"`.
             min_confidence: replaces the default decision, which accepts matches from 0.5.
             codes: the texts of barcodes in the image: entities that have one of them as an attribute are matches.
@@ -628,8 +627,8 @@ def _search_options(
     texts: Iterable[str] = (),
 ) -> bytes:
     options: dict[str, Any] = {"limit": whole_number("limit", limit), "effort": text("effort", effort)}
-    if effort not in ("prints", "standard", "thorough"):
-        raise ValueError(f"effort is “prints”, “standard” or “thorough”, not {effort!r}")
+    if effort not in ("prints", "standard"):
+        raise ValueError(f"effort is “prints” or “standard”, not {effort!r}")
     if min_confidence is not None:
         options["minConfidence"] = finite_number("min_confidence", min_confidence)
         if not 0 <= options["minConfidence"] <= 1:

@@ -211,7 +211,7 @@ extension SearchRequest {
 
     private static func effort(_ text: String) throws(Problem) -> SearchEffort {
         guard let effort = SearchEffort(rawValue: text) else {
-            throw Problem(.invalidRequest, "“effort” is none of “prints”, “standard” and “thorough”.")
+            throw Problem(.invalidRequest, "“effort” is neither “prints” nor “standard”.")
         }
         return effort
     }
