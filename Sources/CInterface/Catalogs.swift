@@ -277,7 +277,7 @@ private func labeledQuery(
 ) throws -> (LabeledQuery, PixelBuffer) {
     let json = try text(item.entity, named: "entity")
     guard let query = try? JSONDecoder().decode(LabeledQuery.self, from: Data(json.utf8)) else {
-        throw InterfaceError("a query is such as {\"query\": \"a.jpg\", \"target\": \"id\"}, not \(json)")
+        throw InterfaceError("it is no query such as {\"query\": \"a.jpg\", \"target\": \"id\"}: \(json)")
     }
     try check((0...1).contains(item.image_count), "a query has one image, not \(item.image_count)")
     let source = try item.images.map { try Source($0.pointee, of: catalog.model) } ?? .file(query.path)

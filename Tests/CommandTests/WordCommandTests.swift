@@ -14,16 +14,15 @@ struct WordCommandTests {
         folder = try TemporaryFolder()
         catalog = folder.file("catalog").path
         model = try folder.write(TwoTowers.file(logits: #"{"scale": 10, "bias": -5}"#), to: "towers.safetensors").path
-        for (name, color) in [("red", (250, 0, 0)), ("orange", (250, 120, 0)), ("green", (0, 250, 0))] {
-            try folder.write(Self.image(color).pngData(), to: "images/\(name).png")
+        let colors: [(String, [UInt8])] = [
+            ("red", [250, 0, 0, 255]), ("orange", [250, 120, 0, 255]), ("green", [0, 250, 0, 255]),
+        ]
+        for (name, color) in colors {
+            let image = try PixelBuffer((0..<64).flatMap { _ in color }, width: 8, height: 8, format: .rgba8)
+            try folder.write(image.pngData(), to: "images/\(name).png")
         }
         let result = try Command.run("index", folder.file("images").path, "--catalog", catalog, "--model", model)
         #expect(result.status == 0, "\(result.errors)")
-    }
-
-    private static func image(_ color: (red: UInt8, green: UInt8, blue: UInt8)) throws -> PixelBuffer {
-        try PixelBuffer(
-            (0..<64).flatMap { _ in [color.red, color.green, color.blue, 255] }, width: 8, height: 8, format: .rgba8)
     }
 
     private func image(_ name: String) -> String { folder.file("images/\(name).png").path }

@@ -26,7 +26,6 @@ from lookalike._engine import Computed, Engine, Label
 from lookalike._errors import ImageError, LookalikeError
 from lookalike._images import ImageSource
 from lookalike._prints import PrintReport
-from lookalike._progress import Progress
 from lookalike._results import Duplicate, DuplicateGroup, DuplicateGroups, Entities, Match, Matches
 
 __all__ = [
@@ -54,7 +53,6 @@ __all__ = [
     "Neighbors",
     "Note",
     "PrintReport",
-    "Progress",
     "distances",
     "field",
     "has_code",

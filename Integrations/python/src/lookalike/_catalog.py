@@ -127,22 +127,30 @@ class Catalog(Closing):
     catalog anew.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, jobs: int | None = None) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        model: str | os.PathLike[str] | None = None,
+        jobs: int | None = None,
+    ) -> None:
         """A catalog in a folder. Nothing is read or made yet.
 
         Args:
             path: the folder; `index` makes a catalog that is not there.
+            model: the model file of a new catalog, the default model without it; a catalog keeps its model.
             jobs: the number of threads; all cores by default.
         """
         self.path = os.path.abspath(text("path", os.fsdecode(path)))
         self._jobs = 0 if jobs is None else whole_number("jobs", jobs)
+        self._model_path = None if model is None else os.path.abspath(os.fsencode(model))
         self._handle: Handle | None = None
 
-    def __getstate__(self) -> tuple[str, int]:
-        return self.path, self._jobs
+    def __getstate__(self) -> tuple[str, int, bytes | None]:
+        return self.path, self._jobs, self._model_path
 
-    def __setstate__(self, state: tuple[str, int]) -> None:
-        self.path, self._jobs = state
+    def __setstate__(self, state: tuple[str, int, bytes | None]) -> None:
+        self.path, self._jobs, self._model_path = state
         self._handle = None
 
     def search(
@@ -511,8 +519,8 @@ class Catalog(Closing):
         """
         others = [other.path if isinstance(other, Catalog) else absolute_path(other) for other in catalogs]
         paths = (ctypes.c_char_p * len(others))(*map(os.fsencode, others))
-        merge = library().lookalike_catalog_merge
-        report = _report(interruptible(lambda: answer(merge(os.fsencode(self.path), None, paths, len(others)))))
+        merge, model = library().lookalike_catalog_merge, self._model()
+        report = _report(interruptible(lambda: answer(merge(os.fsencode(self.path), model, paths, len(others)))))
         if report.problems:
             raise LookalikeError("; ".join(map(str, report.problems)))
 
@@ -556,8 +564,8 @@ class Catalog(Closing):
                     with open(path, "wb") as file:
                         for record in records:
                             file.write(struct.pack("<I", len(record or b"")) + (record or b""))
-            take = library().lookalike_catalog_import
-            report = _report(interruptible(lambda: answer(take(os.fsencode(self.path), None, *files))))
+            take, model = library().lookalike_catalog_import, self._model()
+            report = _report(interruptible(lambda: answer(take(os.fsencode(self.path), model, *files))))
         if report.problems:
             raise LookalikeError("; ".join(map(str, report.problems)))
 
@@ -579,8 +587,13 @@ class Catalog(Closing):
 
     def _indexer(self, options: dict[str, Any]) -> Handle:
         """The catalog, open for changes until the handle is let go."""
-        opened: Handle = library().lookalike_indexer_open(os.fsencode(self.path), None, _options(options)).opened()
+        path, model = os.fsencode(self.path), self._model()
+        opened: Handle = library().lookalike_indexer_open(path, model, _options(options)).opened()
         return opened
+
+    def _model(self) -> Handle | None:
+        """The model of a new catalog; None for the default model."""
+        return library().lookalike_model_open(self._model_path).opened() if self._model_path else None
 
 
 class _Items:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Optional, Union
 
@@ -15,24 +16,29 @@ of how many."""
 @contextlib.contextmanager
 def shown(progress: Progress) -> Iterator[Show | None]:
     """The function to call during a `with`; None for no progress."""
-    if not isinstance(progress, bool):
+    if isinstance(progress, bool):
+        with contextlib.ExitStack() as stack:
+            yield _bar(stack) if progress else None
+    else:
         yield progress
-        return
-    if not progress:
-        yield None
-        return
+
+
+def _bar(stack: contextlib.ExitStack) -> Show:
     try:
-        from tqdm.auto import tqdm
+        with warnings.catch_warnings():
+            # In a notebook without widgets it is a line of text.
+            warnings.simplefilter("ignore")
+            from tqdm.auto import tqdm
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError("progress=True needs tqdm (pip install tqdm); or give a function") from error
-    with tqdm(unit=" images") as bar:
+    bars: list[Any] = []
 
-        def show(done: int, total: int | None) -> None:
-            if bar.total != total:
-                bar.reset(total)
-            bar.update(done - bar.n)
+    def show(done: int, total: int | None) -> None:
+        if not bars:
+            bars.append(stack.enter_context(tqdm(total=total, unit=" images")))
+        bars[0].update(done - bars[0].n)
 
-        yield show
+    return show
 
 
 def count(items: Any) -> int | None:
