@@ -14,6 +14,7 @@ import unittest
 import _lookalike_program
 import lookalike
 import numpy as np
+from lookalike._catalog import _report
 from PIL import Image
 from support import ROOT, CatalogCase, covers, drawn
 
@@ -176,6 +177,16 @@ class LookupTests(unittest.TestCase):
             with self.assertRaisesRegex(lookalike.LookalikeError, "holds no catalog"):
                 change()
         self.assertFalse(os.path.exists(other.path))
+
+
+class ReportTests(unittest.TestCase):
+    def test_notes(self) -> None:
+        counts = {"added": 1, "updated": 0, "unchanged": 0, "problems": []}
+        self.assertEqual(_report(json.dumps(counts).encode()).notes, ())
+        counts["notes"] = [{"subject": "a.jpg", "text": "its color profile is not used"}]
+        self.assertEqual(
+            _report(json.dumps(counts).encode()).notes, (lookalike.Note("a.jpg", "its color profile is not used"),)
+        )
 
 
 class EvaluationTests(CatalogCase):
