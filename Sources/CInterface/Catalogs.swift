@@ -105,7 +105,8 @@ package func catalogSearch(
             let query = print
             return try copied(
                 waiting {
-                    try await request.answer(of: catalog, named: name, image: image, print: query, options: options).line
+                    try await request.answer(of: catalog, named: name, image: image, print: query, options: options)
+                        .line
                 })
         }
     }
@@ -266,6 +267,7 @@ package func catalogEvaluate(
                 problems.append(IndexProblem(subject: "query \(count), counted from 0", reason: "\(error)"))
             }
             (item, count) = (lookalike_item(), count + 1)
+            lookalike_report_progress(Int64(count), -1)
         }
         return try copied(
             JSONLine.text(EvaluationAnswer(report, falseAccepts: options.falseAccepts, problems: problems)))

@@ -132,7 +132,8 @@ private func run(
             IndexEntries {
                 let all = entries.makeIterator()
                 return AnyIterator { isToEnd() ? nil : all.next() }
-            }, jobs: options.jobs) { lookalike_report_progress(Int64($0.processed), total) }
+            }, jobs: options.jobs
+        ) { lookalike_report_progress(Int64($0.processed), total) }
     }
     if isInterrupted { throw CancellationError() }
     return report

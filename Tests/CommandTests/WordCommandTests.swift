@@ -15,10 +15,10 @@ struct WordCommandTests {
         catalog = folder.file("catalog").path
         model = try folder.write(TwoTowers.file(logits: #"{"scale": 10, "bias": -5}"#), to: "towers.safetensors").path
         let colors: [(String, [UInt8])] = [
-            ("red", [250, 0, 0, 255]), ("orange", [250, 120, 0, 255]), ("green", [0, 250, 0, 255]),
+            ("red", [250, 0, 0]), ("orange", [250, 120, 0]), ("green", [0, 250, 0]),
         ]
         for (name, color) in colors {
-            let image = try PixelBuffer((0..<64).flatMap { _ in color }, width: 8, height: 8, format: .rgba8)
+            let image = try PixelBuffer((0..<64).flatMap { _ in color }, width: 8, height: 8, format: .rgb8)
             try folder.write(image.pngData(), to: "images/\(name).png")
         }
         let result = try Command.run("index", folder.file("images").path, "--catalog", catalog, "--model", model)
@@ -44,17 +44,17 @@ struct WordCommandTests {
         #expect(try ids("--words", "red lamp", "--limit", "1") == ["orange"])
         #expect(try ids("--words", "green", "--where", "id != green", "--limit", "1") == ["orange"])
         #expect(try ids("--words", "red", "--max-distance", "0.1") == ["red"])
-        #expect(try ids("--words", "red", "--words-weight", "0.6", image("green")).first == "red")
+        #expect(try ids("--words", "red", "--words-weight", "0.9", image("green")).first == "red")
         #expect(try ids("--words", "red", "--words-weight", "0.1", image("green")).first == "green")
         let result = try Command.run("search", "--catalog", catalog, "--words", "red", "--limit", "1")
         // A scale of 10 and a bias of -5: e⁵ to 1.
-        #expect(result.output.hasPrefix("red\n") && result.output.contains("0.99"), "\(result.output)")
+        #expect(result.output.hasPrefix("red\n") && result.output.contains("99 %"), "\(result.output)")
         let missing = try Command.run("search", "--catalog", catalog, "--words", "red", "/no/such.png")
         #expect(missing.status == 3 && missing.errors.contains("/no/such.png"))
     }
 
     @Test(arguments: [
-        (["--words", " "], "empty"), (["--words-weight", "0.5"], "--words-weight needs --words"),
+        (["--words", " "], "empty"), (["--words-weight", "0.5", "a.png"], "--words-weight needs --words"),
         (["--words", "red", "--words-weight", "0.5"], "beside an image"),
         (["--words", "red", "--words-weight", "2", "a.png"], "between 0 and 1"),
         (["--words", "red", "--min-confidence", "0.5"], "--min-confidence does not go with --words"),
@@ -70,7 +70,8 @@ struct WordCommandTests {
         let indexed = try Command.run("index", folder.file("images").path, "--catalog", other, "--model", blind)
         #expect(indexed.status == 0, "\(indexed.errors)")
         for arguments in [
-            ["search", "--catalog", other, "--words", "red"], ["label", "--model", blind, "--labels", "a", image("red")],
+            ["search", "--catalog", other, "--words", "red"],
+            ["label", "--model", blind, "--labels", "a", image("red")],
         ] {
             let result = try Command.run(arguments)
             #expect(result.status == 1 && result.errors.contains("reads images alone"), "\(result.errors)")
@@ -94,7 +95,7 @@ struct WordCommandTests {
         #expect(limited.output.split(separator: "\n").count == 2)
         let missing = try label("/no/such.png", image("red"))
         #expect(missing.status == 3 && missing.output.contains("red"), "\(missing)")
-        for (arguments, words) in [(["--template", "a"], "lacks {}"), (["--limit", "-1"], "negative")] {
+        for (arguments, words) in [(["--template", "a"], "lacks {}"), (["--limit=-1"], "negative")] {
             let refused = try Command.run(["label", "--model", model, "--labels", "a", image("red")] + arguments)
             #expect(refused.status == 64 && refused.errors.contains(words), "\(refused.errors)")
         }

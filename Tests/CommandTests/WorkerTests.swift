@@ -233,8 +233,8 @@ struct WorkerTests {
 
     @Test func searchesByWordsAndByEntities() throws {
         let model = try folder.write(TwoTowers.file(), to: "towers.safetensors").path
-        let green = try PixelBuffer((0..<64).flatMap { _ in [0, 250, 0, 255] }, width: 8, height: 8, format: .rgba8)
-        let red = try PixelBuffer((0..<64).flatMap { _ in [250, 0, 0, 255] }, width: 8, height: 8, format: .rgba8)
+        let green = try PixelBuffer((0..<64).flatMap { _ in [0, 250, 0] }, width: 8, height: 8, format: .rgb8)
+        let red = try PixelBuffer((0..<64).flatMap { _ in [250, 0, 0] }, width: 8, height: 8, format: .rgb8)
         try folder.write(green.pngData(), to: "images/green.png")
         try folder.write(red.pngData(), to: "images/red.png")
         let (images, catalog) = (folder.file("images").path, folder.file("catalog").path)

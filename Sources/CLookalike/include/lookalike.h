@@ -61,9 +61,9 @@ int32_t lookalike_last_error_kind(void);
 // index run keeps what it has indexed. NULL for no function, as in a new thread.
 void lookalike_set_interrupt(bool (*is_interrupted)(void *context), void *context);
 
-// Lets the caller of index runs of this thread know how many items are done, of how many; `total` is -1 for items that a
-// function gives. It is called on the thread that calls, when what is done was stored. NULL for no function, as in a
-// new thread.
+// Lets the caller of index runs and evaluations of this thread know how many items are done, of how many; `total` is -1
+// for items that a function gives. It is called on the thread that calls, when what is done was stored. NULL for no
+// function, as in a new thread.
 void lookalike_set_progress(void (*progress)(void *context, int64_t done, int64_t total), void *context);
 
 // Frees a string, or the bytes of a thumbnail, that a function has returned to be freed. NULL is taken, too.
@@ -331,8 +331,8 @@ typedef struct lookalike_item {
     int64_t image_count;
 } lookalike_item;
 
-// Searches for labeled queries, and returns the figures of “lookalike evaluate --json” as JSON, besides the “problems” of
-// queries that were not evaluated, or whose targets the catalog lacks.
+// Searches for labeled queries, and returns the figures of “lookalike evaluate --json” as JSON, besides the “problems”
+// of queries that were not evaluated, or whose targets the catalog lacks.
 //
 // `next` writes the next query, as for lookalike_indexer_index. Its `entity` is a line of the queries of “lookalike
 // evaluate”: “query”, which is the path of the image or, if there is one in `images`, what problems call it; and

@@ -112,7 +112,10 @@ class _Results(list[_Item]):
 
 
 class Matches(_Results[Match]):
-    """Matches, surest first. A notebook shows the query with the outlines of the matches, and their thumbnails."""
+    """Matches, surest first. A notebook shows the query with the outlines of the matches, and their thumbnails.
+
+    For that they keep the image that `search` was given; `list(matches)` does not.
+    """
 
     _columns = tuple(each.name for each in dataclasses.fields(Match))
 
