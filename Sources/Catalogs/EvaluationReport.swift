@@ -56,7 +56,8 @@ package struct LabeledQuery: Decodable {
 }
 
 extension LabeledQuery {
-    /// The targets that are not among the known ones. Bytes are compared: some different ids are equal strings to Swift.
+    /// The targets that are not among the known ones. Bytes are compared, since Swift’s strings may be
+    /// equal for different ids.
     package func targets(besides known: Set<ExactText>) -> [String] {
         targets.filter { !known.contains(ExactText($0)) }.sorted()
     }
