@@ -100,44 +100,16 @@ package func catalogSearch(
             let source = try source.map { try Source($0.pointee, of: catalog.model) }
             let name = request.words ?? request.similarTo ?? source?.name ?? "image"
             let image = try source?.pixels(catalog.decodingOptions(for: options.effort))
+            var print: FeaturePrint?
+            if case .print(let given) = source { print = given }
+            let query = print
             return try copied(
-                waiting { try await answer(of: catalog, to: source, named: name, image, request, options).line })
+                waiting {
+                    try await request.answer(of: catalog, named: name, image: image, print: query, options: options)
+                        .line
+                })
         }
     }
-}
-
-private func answer(
-    of catalog: Catalog, to source: Source?, named name: String, _ image: PixelBuffer?, _ request: SearchRequest,
-    _ options: SearchOptions
-) async throws -> SearchAnswer {
-    let query: CatalogQuery
-    switch (source, request.words, request.similarTo) {
-    case (.print(let print)?, nil, nil): query = try catalog.query(for: [print])
-    case (.some, let words?, nil) where image != nil, (nil, let words?, nil):
-        query = try await catalog.query(
-            describedBy: words, beside: image, weight: request.wordsWeight ?? 0.5, options: options)
-    case (nil, nil, let id?): query = try await catalog.query(similarTo: id)
-    case (.some, nil, nil):
-        guard let image else { throw InterfaceError("the query is no image") }
-        query = try await catalog.query(for: image, options: options)
-    default: throw InterfaceError("a query is an image, a print, words, an image and words, or an entity: give one")
-    }
-    var matches = try await catalog.search(query, options: options)
-    var (similar, duplicates) = ([CatalogMatch]?.none, [String: [String]]?.none)
-    if let count = request.similar {
-        var options = options
-        options.limit = count
-        similar = try await catalog.similar(to: query, besides: matches, options: options)
-    }
-    if request.groupDuplicates ?? false {
-        let groups = try await catalog.grouped(matches)
-        matches = groups.map(\.match)
-        duplicates = Dictionary(
-            groups.map { ($0.match.id, $0.duplicates.map(\.id)) }, uniquingKeysWith: { first, _ in first })
-    }
-    return SearchAnswer(
-        query: name, image: image, matches: matches, isComplete: query.isComplete, duplicates: duplicates,
-        similar: similar)
 }
 
 /// Options of lists and facets.
@@ -223,6 +195,98 @@ package func catalogExport(
             Int64(try waiting { try await catalog.export(to: url, where: condition) })
         }
     } ?? -1
+}
+
+@_cdecl("lookalike_catalog_thumbnail")
+package func catalogThumbnail(
+    _ handle: OpaquePointer?, _ id: UnsafePointer<CChar>?, _ place: Int64, _ size: UnsafeMutablePointer<Int>?
+) -> UnsafeMutableRawPointer? {
+    reported {
+        let id = try text(id, named: "id")
+        guard let size else { throw InterfaceError("the memory for the size is NULL") }
+        return try reading(handle) { catalog in
+            let found = try waiting { try await catalog.storedThumbnail(for: id, image: Int(clamping: place)) }
+            guard let found else { throw InterfaceError("“\(id)” has no thumbnail of image \(place), counted from 0") }
+            guard let copy = malloc(found.count) else { throw InterfaceError("cannot allocate \(found.count) bytes") }
+            found.copyBytes(to: UnsafeMutableRawBufferPointer(start: copy, count: found.count))
+            size.pointee = found.count
+            return copy
+        }
+    }
+}
+
+// MARK: Evaluation
+
+private struct EvaluationOptions: JSONOptions {
+    private enum CodingKeys: CodingKey, CaseIterable { case effort, leaveOut, falseAccepts }
+
+    static let keys = CodingKeys.allCases.map(\.stringValue)
+
+    let effort: SearchEffort?
+    let leaveOut: Bool?
+    let falseAccepts: Double?
+}
+
+@_cdecl("lookalike_catalog_evaluate")
+package func catalogEvaluate(
+    _ handle: OpaquePointer?, _ next: NextItem?, _ context: UnsafeMutableRawPointer?, _ json: UnsafePointer<CChar>?
+) -> UnsafeMutablePointer<CChar>? {
+    reported {
+        let options = try options(json, EvaluationOptions.self)
+        try check(options.falseAccepts.map { (0...1).contains($0) } ?? true, "falseAccepts is not 0 to 1")
+        guard let next else { throw InterfaceError("the function for queries is NULL") }
+        // The queries are there once, so that the catalog is opened again before them alone.
+        let catalog = try reading(handle) { catalog in
+            _ = try waiting { try await catalog.info }
+            return catalog
+        }
+        var (report, problems) = (EvaluationReport(), [IndexProblem]())
+        var (item, count) = (lookalike_item(), 0)
+        while next(context, &item) {
+            do {
+                let (query, image) = try labeledQuery(item, of: catalog, effort: options.effort ?? .standard)
+                let (unknown, evaluated) = try waiting {
+                    let known = try await catalog.knownTargets(of: [query])
+                    let search = SearchOptions(
+                        limit: max(10, query.targets.count), effort: options.effort ?? .standard)
+                    return (
+                        query.targets(besides: known),
+                        try await catalog.evaluate(
+                            image, targets: query.targets, leaveOut: options.leaveOut ?? false, options: search)
+                    )
+                }
+                problems += unknown.map {
+                    IndexProblem(subject: query.path, reason: "the catalog has no entity “\($0)”")
+                }
+                report.add(evaluated, group: query.group)
+            } catch let error as CancellationError {
+                throw error
+            } catch let error as CatalogError {
+                throw error
+            } catch {
+                problems.append(IndexProblem(subject: "query \(count), counted from 0", reason: "\(error)"))
+            }
+            (item, count) = (lookalike_item(), count + 1)
+            lookalike_report_progress(Int64(count), -1)
+        }
+        return try copied(
+            JSONLine.text(EvaluationAnswer(report, falseAccepts: options.falseAccepts, problems: problems)))
+    }
+}
+
+private func labeledQuery(
+    _ item: lookalike_item, of catalog: Catalog, effort: SearchEffort
+) throws -> (LabeledQuery, PixelBuffer) {
+    let json = try text(item.entity, named: "entity")
+    guard let query = try? JSONDecoder().decode(LabeledQuery.self, from: Data(json.utf8)) else {
+        throw InterfaceError("it is no query such as {\"query\": \"a.jpg\", \"target\": \"id\"}: \(json)")
+    }
+    try check((0...1).contains(item.image_count), "a query has one image, not \(item.image_count)")
+    let source = try item.images.map { try Source($0.pointee, of: catalog.model) } ?? .file(query.path)
+    guard let image = try source.pixels(catalog.decodingOptions(for: effort)) else {
+        throw InterfaceError("a query has an image, not a print")
+    }
+    return (query, image)
 }
 
 private func parsed(_ condition: UnsafePointer<CChar>?) throws -> Condition {

@@ -131,4 +131,4 @@ package func version() -> UnsafePointer<CChar>? { versionText }
 private nonisolated(unsafe) let versionText = UnsafePointer(strdup(PackageVersion.current))
 
 @_cdecl("lookalike_string_free")
-package func stringFree(_ string: UnsafeMutablePointer<CChar>?) { free(string) }
+package func stringFree(_ string: UnsafeMutableRawPointer?) { free(string) }

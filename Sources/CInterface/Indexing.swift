@@ -89,7 +89,7 @@ package func indexerIndex(
         let items = CallerItems(next, context, of: indexer, isPruning: options.prune ?? false)
         // It is iterated once, on this thread.
         nonisolated(unsafe) let entries = items
-        let report = try run(indexer, IndexEntries { AnyIterator { entries.next() } }, options)
+        let report = try run(indexer, IndexEntries { AnyIterator { entries.next() } }, options, total: -1)
         guard options.prune ?? false else { return try copied(JSONLine.text(IndexAnswer(report))) }
         return try pruned(indexer, report, IndexEntries(items.files), options, subject: "the items")
     }
@@ -106,14 +106,19 @@ package func indexerIndexPath(
         try options.check()
         let entries = try ImageSource.entries(
             at: URL(fileURLWithPath: path), excluding: options.exclude ?? [])
-        let report = try run(indexer, entries, options)
+        let count = lookalike_wants_progress() ? entries.count() : nil
+        let report = try run(indexer, entries, options, total: count.map { Int64($0.items + $0.problems) } ?? -1)
         guard options.prune ?? false else { return try copied(JSONLine.text(IndexAnswer(report))) }
         return try pruned(indexer, report, entries, options, subject: path)
     }
 }
 
 /// Indexes entries until the caller interrupts the call; what was indexed until then stays.
-private func run(_ indexer: CatalogIndexer, _ entries: IndexEntries, _ options: RunOptions) throws -> IndexReport {
+///
+/// - Parameter total: the number of entries, which the caller is told; -1 if it is not known.
+private func run(
+    _ indexer: CatalogIndexer, _ entries: IndexEntries, _ options: RunOptions, total: Int64
+) throws -> IndexReport {
     var (isInterrupted, asked) = (false, ContinuousClock.now)
     let report = try withoutActuallyEscaping({ () -> Bool in
         let now = ContinuousClock.now
@@ -127,7 +132,8 @@ private func run(_ indexer: CatalogIndexer, _ entries: IndexEntries, _ options: 
             IndexEntries {
                 let all = entries.makeIterator()
                 return AnyIterator { isToEnd() ? nil : all.next() }
-            }, jobs: options.jobs)
+            }, jobs: options.jobs
+        ) { lookalike_report_progress(Int64($0.processed), total) }
     }
     if isInterrupted { throw CancellationError() }
     return report

@@ -1,3 +1,4 @@
+import Catalogs
 import Compute
 import DefaultModel
 import FeaturePrints
@@ -56,6 +57,43 @@ package func modelEmbed(
                 (prints + (first + index) * dimension).update(from: print.vector, count: dimension)
             }
         }
+    }
+}
+
+private struct LabelOptions: JSONOptions {
+    private enum CodingKeys: CodingKey, CaseIterable { case labels, template, limit }
+
+    static let keys = CodingKeys.allCases.map(\.stringValue)
+
+    let labels: [String]?
+    let template: String?
+    let limit: Int?
+}
+
+@_cdecl("lookalike_model_label")
+package func modelLabel(
+    _ handle: OpaquePointer?, _ images: UnsafePointer<OpaquePointer?>?, _ count: Int64, _ json: UnsafePointer<CChar>?
+) -> UnsafeMutablePointer<CChar>? {
+    reported {
+        let object = try object(handle, ModelObject.self, named: "model")
+        try object.process.check()
+        let options = try options(json, LabelOptions.self)
+        let (names, template) = (options.labels ?? [], options.template ?? "{}")
+        try check(!names.isEmpty, "the options have no labels")
+        try check(template.contains("{}"), "the template lacks {}, the place of the label")
+        try check(options.limit ?? 0 >= 0 && count >= 0, "the limit, or the number of images, is negative")
+        let labels = try ImageLabels(names, template: template, model: object.model)
+        guard let images = count > 0 ? images : nil else {
+            try check(count == 0, "the images are NULL")
+            return try copied("[]")
+        }
+        return try copied(
+            JSONLine.text(
+                (0..<Int(count)).map { place in
+                    let image = try CInterface.object(
+                        images[place], ImageObject.self, named: "image \(place), counted from 0,")
+                    return try labels.ranked(for: object.model.featurePrint(for: image.pixels), limit: options.limit)
+                }))
     }
 }
 

@@ -9,6 +9,8 @@ static _Thread_local char message[2048];
 static _Thread_local int32_t kind_of_error;
 static _Thread_local bool (*interrupt)(void *context);
 static _Thread_local void *interrupt_context;
+static _Thread_local void (*progress)(void *context, int64_t done, int64_t total);
+static _Thread_local void *progress_context;
 
 void lookalike_set_error(const char *text, lookalike_error_kind kind) {
     size_t length = strlen(text);
@@ -32,3 +34,14 @@ void lookalike_set_interrupt(bool (*is_interrupted)(void *context), void *contex
 }
 
 bool lookalike_is_interrupted(void) { return interrupt && interrupt(interrupt_context); }
+
+void lookalike_set_progress(void (*function)(void *context, int64_t done, int64_t total), void *context) {
+    progress = function;
+    progress_context = context;
+}
+
+bool lookalike_wants_progress(void) { return progress; }
+
+void lookalike_report_progress(int64_t done, int64_t total) {
+    if (progress) progress(progress_context, done, total);
+}

@@ -1,5 +1,6 @@
 package import CatalogEntities
 package import CatalogSearch
+package import FeaturePrints
 import Foundation
 package import Imaging
 
@@ -30,7 +31,7 @@ package struct SearchAnswer: Encodable {
     /// True if the time was over before all was compared; nil otherwise.
     let incomplete: Bool?
     /// What resembles the query besides its matches; nil if it was not asked for.
-    let similar: [Result]?
+    package let similar: [Result]?
 
     /// - Parameters:
     ///   - image: the query, nil for words; outlines are written in its pixels.
@@ -71,11 +72,11 @@ package struct SearchAnswer: Encodable {
 /// A line of JSON with the labels of an image, nearest first.
 package struct LabelAnswer: Encodable {
     package struct Row: Encodable {
-        let label: String
-        let distance: Double
-        let probability: Double?
+        package let label: String
+        package let distance: Double
+        package let probability: Double?
 
-        package init(label: String, distance: Double, probability: Double?) {
+        fileprivate init(label: String, distance: Double, probability: Double?) {
             self.label = label
             self.distance = SearchAnswer.rounded(distance)
             self.probability = probability.map(SearchAnswer.rounded)
@@ -88,6 +89,31 @@ package struct LabelAnswer: Encodable {
     package init(image: String, labels: [Row]) { (self.image, self.labels) = (image, labels) }
 
     package var line: String { get throws { try JSONLine.text(self) } }
+}
+
+/// Labels that a model ranks for images, by the distances of prints.
+package struct ImageLabels {
+    private let labels: [String]
+    private let prints: [FeaturePrint]
+    private let model: FeaturePrintModel
+
+    /// - Parameter template: a sentence with {} in the place of the label.
+    /// - Throws: `ModelError` for a model that reads no texts.
+    package init(_ labels: [String], template: String, model: FeaturePrintModel) throws {
+        (self.labels, self.model) = (labels, model)
+        prints = try labels.map {
+            try model.featurePrint(describedBy: template.replacingOccurrences(of: "{}", with: $0))
+        }
+    }
+
+    /// The labels for an image's print, nearest first.
+    package func ranked(for print: FeaturePrint, limit: Int? = nil) throws -> [LabelAnswer.Row] {
+        let distances = try prints.map { try print.distance(to: $0) }
+        let probabilities = model.probabilities(ofDistances: distances)
+        return labels.indices.sorted { (distances[$0], $0) < (distances[$1], $1) }.prefix(limit ?? .max).map {
+            LabelAnswer.Row(label: labels[$0], distance: distances[$0], probability: probabilities?[$0])
+        }
+    }
 }
 
 /// A group of duplicates as JSON.

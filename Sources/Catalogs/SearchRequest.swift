@@ -1,6 +1,8 @@
 import CatalogEntities
 package import CatalogSearch
 import Compute
+package import FeaturePrints
+package import Imaging
 
 /// Options of a search in JSON, as other programs send them.
 package struct SearchRequest: Decodable, Sendable {
@@ -9,20 +11,20 @@ package struct SearchRequest: Decodable, Sendable {
     let effort: String?
     let `where`: String?
     let minConfidence: Double?
-    private(set) var maxDistance: Double?
-    private(set) var maxObjects: Int?
-    private(set) var recall: Double?
-    private(set) var codes: [String]?
-    private(set) var texts: [String]?
+    let maxDistance: Double?
+    let maxObjects: Int?
+    let recall: Double?
+    let codes: [String]?
+    let texts: [String]?
     /// How many entities that merely resemble the query to add.
-    package private(set) var similar: Int?
+    package let similar: Int?
     /// Whether to fold matches with the same picture.
-    package private(set) var groupDuplicates: Bool?
+    package let groupDuplicates: Bool?
     /// What the entities are to show.
-    package private(set) var words: String?
-    package private(set) var wordsWeight: Double?
+    package let words: String?
+    package let wordsWeight: Double?
     /// The id of an entity that others are to resemble.
-    package private(set) var similarTo: String?
+    package let similarTo: String?
 
     private enum CodingKeys: String, CodingKey, CaseIterable {
         case limit, effort, `where`, minConfidence, maxDistance, maxObjects, recall, codes, texts, similar,
@@ -31,12 +33,6 @@ package struct SearchRequest: Decodable, Sendable {
 
     /// The members that are read.
     package static let keys = CodingKeys.allCases.map(\.rawValue)
-
-    package init(
-        limit: Int? = nil, effort: String? = nil, where condition: String? = nil, minConfidence: Double? = nil
-    ) {
-        (self.limit, self.effort, self.where, self.minConfidence) = (limit, effort, condition, minConfidence)
-    }
 
     /// - Throws: ``SearchRequestError``.
     package func options() throws(SearchRequestError) -> SearchOptions {
@@ -67,6 +63,52 @@ package struct SearchRequest: Decodable, Sendable {
             }
         }
         return options
+    }
+}
+
+extension SearchRequest {
+    /// Whether the query is no image.
+    package var isWithoutImage: Bool { words != nil || similarTo != nil }
+
+    /// The answer of a catalog.
+    ///
+    /// - Parameters:
+    ///   - name: what the answer calls the query.
+    ///   - image: the image to search with; nil for a print, or if ``isWithoutImage``.
+    ///   - print: its print instead.
+    ///   - options: those of ``options()``.
+    package func answer(
+        of catalog: Catalog, named name: String, image: PixelBuffer?, print: FeaturePrint? = nil,
+        options: SearchOptions
+    ) async throws -> SearchAnswer {
+        let query: CatalogQuery
+        switch (image, print, words, similarTo) {
+        case (nil, let print?, nil, nil): query = try catalog.query(for: [print])
+        case (let image, nil, let words?, nil):
+            query = try await catalog.query(
+                describedBy: words, beside: image, weight: wordsWeight ?? 0.5, options: options)
+        case (nil, nil, nil, let id?): query = try await catalog.query(similarTo: id)
+        case (let image?, nil, nil, nil): query = try await catalog.query(for: image, options: options)
+        default:
+            throw SearchRequestError(
+                description: "a query is an image, a print, words, an image and words, or an entity: give one")
+        }
+        var matches = try await catalog.search(query, options: options)
+        var (similar, duplicates) = ([CatalogMatch]?.none, [String: [String]]?.none)
+        if let count = self.similar {
+            var options = options
+            options.limit = count
+            similar = try await catalog.similar(to: query, besides: matches, options: options)
+        }
+        if groupDuplicates ?? false {
+            let groups = try await catalog.grouped(matches)
+            matches = groups.map(\.match)
+            duplicates = Dictionary(
+                groups.map { ($0.match.id, $0.duplicates.map(\.id)) }, uniquingKeysWith: { first, _ in first })
+        }
+        return SearchAnswer(
+            query: name, image: image, matches: matches, isComplete: query.isComplete, duplicates: duplicates,
+            similar: similar)
     }
 }
 

@@ -67,6 +67,9 @@ struct EvaluateCommand: AsyncParsableCommand {
             """, valueName: "file"), completion: .file(extensions: ["safetensors"]))
     var calibrate: FilePath?
 
+    @Flag(help: "Print all figures as one line of JSON.")
+    var json = false
+
     @OptionGroup var jobs: JobsOption
     @OptionGroup var timing: TimingOptions
 
@@ -125,7 +128,11 @@ struct EvaluateCommand: AsyncParsableCommand {
                 lines += try SearchAnswer(query: query.path, image: image, matches: evaluated.matches).line + "\n"
             }
         }
-        report.print(falseAccepts: falseAccepts)
+        if json {
+            Swift.print(try JSONLine.text(EvaluationAnswer(report, falseAccepts: falseAccepts)))
+        } else {
+            report.print(falseAccepts: falseAccepts)
+        }
         if let answers { try OutputFile.write(Data(lines.utf8), to: answers) }
         if let observations { try OutputFile.write(Data(observed.utf8), to: observations) }
         if let calibrate { try Calibration(seen).write(catalog.model, to: calibrate) }
@@ -139,13 +146,10 @@ struct EvaluateCommand: AsyncParsableCommand {
     private func reportUnknownTargets(
         of queries: [(line: Int, value: LabeledQuery)], file: URL, in catalog: Catalog
     ) async throws -> Int {
-        let targets = Set(queries.flatMap { $0.value.targets.map { Data($0.utf8) } })
-        let entities = try await catalog.entities(for: targets.map { String(decoding: $0, as: UTF8.self) })
-        // Bytes are compared: some different ids are equal strings to Swift.
-        let known = Set(entities.map { Data($0.id.utf8) })
+        let known = try await catalog.knownTargets(of: queries.map(\.value))
         var count = 0
         for (line, query) in queries {
-            let unknown = query.targets.filter { !known.contains(Data($0.utf8)) }.sorted()
+            let unknown = query.targets(besides: known)
             guard !unknown.isEmpty else { continue }
             count += 1
             let ids = unknown.map { "“\($0.escaped)”" }.joined(separator: ", ")
@@ -159,59 +163,6 @@ struct EvaluateCommand: AsyncParsableCommand {
         var isFolder: ObjCBool = false
         let isThere = FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder)
         return isThere && isFolder.boolValue ? url.appendingPathComponent("queries.jsonl") : url
-    }
-}
-
-/// A query with the ids of the entities that it shows, and its group.
-private struct LabeledQuery: Decodable {
-    let path: String
-    /// The ids; empty if the query shows nothing of the catalog.
-    let targets: Set<String>
-    /// The group that recall is printed for; by default the query's kind.
-    let group: String?
-
-    private enum Key: String, CodingKey { case query, target, targets, group, kind }
-
-    init(from decoder: any Decoder) throws {
-        let container = try decoder.container(keyedBy: Key.self)
-        path = try container.decode(String.self, forKey: .query)
-        // Without this check a mistyped key would make a query that shows nothing.
-        guard container.contains(.target) || container.contains(.targets) else {
-            throw DecodingError.keyNotFound(
-                Key.target, .init(codingPath: decoder.codingPath, debugDescription: "no target"))
-        }
-        let target = try container.decodeIfPresent(ScalarText.self, forKey: .target)
-        let targets = try container.decodeIfPresent([ScalarText].self, forKey: .targets)
-        self.targets = Set(targets?.map(\.text) ?? target.map { [$0.text] } ?? [])
-        group =
-            try container.decodeIfPresent(ScalarText.self, forKey: .group)?.text
-            ?? container.decodeIfPresent(ScalarText.self, forKey: .kind)?.text
-    }
-
-    /// Observations of the query, for cross-validation.
-    func named(_ observations: [MatchObservation], path: String) -> [MatchObservation] {
-        observations.map {
-            var observation = $0
-            observation.query = path
-            observation.object = targets.min() ?? path
-            observation.kind = group ?? ""
-            return observation
-        }
-    }
-
-    /// A text, or a number as a manifest takes it for one.
-    private struct ScalarText: Decodable {
-        let text: String
-
-        init(from decoder: any Decoder) throws {
-            let value = try JSONValue(from: decoder)
-            switch value {
-            case .string, .integer, .number: text = value.text
-            default:
-                throw DecodingError.dataCorrupted(
-                    .init(codingPath: decoder.codingPath, debugDescription: "neither a text nor a number"))
-            }
-        }
     }
 }
 
@@ -246,29 +197,17 @@ extension JSONLine {
 func share(_ value: Double?) -> String { value.map { String(format: "%.3f", $0) } ?? "–" }
 
 /// The figures of an evaluation as a table, one row per group.
-private struct EvaluationReport {
-    private var all = Evaluation()
-    private var groups: [String: Evaluation] = [:]
-    /// All queries, with and without their targets; those whose targets were left out have none.
-    private var judged = Evaluation()
-
-    mutating func add(_ query: Catalog.EvaluatedQuery, group: String?) {
-        all.add(query.outcome)
-        judged.add(query.outcome)
-        if let outcome = query.withoutTargets { judged.add(outcome) }
-        if let group { groups[group, default: Evaluation()].add(query.outcome) }
-    }
-
+extension EvaluationReport {
     func print(falseAccepts: Double?) {
         row(["", "queries", "recall@1", "recall@10", "share", "candidates@20", "accepted", "wrong"])
         for (group, evaluation) in groups.sorted(by: { $0.key < $1.key }) { row(figures(group.escaped, evaluation)) }
         row(figures("all", all))
         Swift.print()
         row(["confidence", "accepted", "wrong", "absent"])
-        for confidence in [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9] { row(curve(at: confidence)) }
-        if let falseAccepts, let confidence = judged.confidence(atFalseAcceptRate: falseAccepts) {
-            // Rounded up: a larger confidence accepts no more.
-            row(curve(at: (confidence * 1_000).rounded(.up) / 1_000))
+        for decision in decisions + (falseAccepts.flatMap(recommended).map { [$0] } ?? []) {
+            row(
+                [String(format: "%.3f", decision.confidence)]
+                    + [decision.accepted, decision.wrong, decision.falseAccepts].map(share))
         }
         Swift.print()
         line("micro-average precision", share(all.microAveragePrecision))
@@ -293,13 +232,6 @@ private struct EvaluationReport {
             name, "\(evaluation.presentCount)", share(evaluation.recall(at: 1)), share(evaluation.recall(at: 10)),
             share(evaluation.targetShare), share(evaluation.candidateRecall(at: 20)), share(evaluation.acceptedRight),
             share(evaluation.acceptedWrong),
-        ]
-    }
-
-    private func curve(at confidence: Double) -> [String] {
-        let (whole, everything) = (all.accepted(atConfidence: confidence), judged.accepted(atConfidence: confidence))
-        return [
-            String(format: "%.3f", confidence), share(whole.right), share(whole.wrong), share(everything.falseAccepts),
         ]
     }
 

@@ -57,30 +57,22 @@ struct LabelCommand: ParsableCommand {
 
     func run() throws {
         let model = try precision.loadModel(model)
-        let texts = try names.map { name in
-            try model.featurePrint(describedBy: template.replacingOccurrences(of: "{}", with: name))
-        }
+        let labels = try ImageLabels(names, template: template, model: model)
         var failures = 0
         for argument in images {
             guard
                 let image = QueryImage.readOrReport(
                     argument, options: model.decodingOptions, timings: nil, failures: &failures)
             else { continue }
-            let print = try model.featurePrint(for: image)
-            let distances = try texts.map { try print.distance(to: $0) }
-            let probabilities = model.probabilities(ofDistances: distances)
-            let ranked = names.indices.sorted { (distances[$0], $0) < (distances[$1], $1) }.prefix(limit ?? .max)
+            let rows = try labels.ranked(for: model.featurePrint(for: image), limit: limit)
             if json {
-                let rows = ranked.map { index in
-                    LabelAnswer.Row(label: names[index], distance: distances[index], probability: probabilities?[index])
-                }
-                Swift.print(try LabelAnswer(image: argument, labels: rows).line)
+                print(try LabelAnswer(image: argument, labels: rows).line)
                 continue
             }
-            Swift.print(argument.escaped)
-            for index in ranked {
-                let probability = probabilities.map { String(format: "%5.1f %%  ", 100 * $0[index]) } ?? ""
-                Swift.print("  " + probability + String(format: "%.3f  ", distances[index]) + names[index].escaped)
+            print(argument.escaped)
+            for row in rows {
+                let probability = row.probability.map { String(format: "%5.1f %%  ", 100 * $0) } ?? ""
+                print("  " + probability + String(format: "%.3f  ", row.distance) + row.label.escaped)
             }
         }
         if failures > 0 { throw ExitCode.someFailed }

@@ -170,10 +170,20 @@ private struct WorkerRequest: Decodable, Sendable {
     let localFeatures: Bool?
     /// The long side in pixels.
     let thumbnail: Int?
-    let limit: Int?
-    let effort: String?
-    let `where`: String?
-    let minConfidence: Double?
+    /// The options of a search.
+    let search: SearchRequest
+
+    private enum CodingKeys: CodingKey { case id, request, path, localFeatures, thumbnail }
+
+    init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        id = try values.decodeIfPresent(ID.self, forKey: .id)
+        request = try values.decode(Kind.self, forKey: .request)
+        path = try values.decodeIfPresent(String.self, forKey: .path)
+        localFeatures = try values.decodeIfPresent(Bool.self, forKey: .localFeatures)
+        thumbnail = try values.decodeIfPresent(Int.self, forKey: .thumbnail)
+        search = try SearchRequest(from: decoder)
+    }
 
     private struct Identified: Decodable { let id: ID? }
 
@@ -214,6 +224,7 @@ private struct EmbedAnswer: Encodable {
 private struct MatchesAnswer: Encodable {
     let id: WorkerRequest.ID?
     let results: [SearchAnswer.Result]
+    let similar: [SearchAnswer.Result]?
 }
 
 /// Requests in the order in which they came, and their answers in the same order.
@@ -350,7 +361,10 @@ private struct RequestReader {
         if let tooLarge { return refused("image", "has \(tooLarge) bytes, more than the limit of \(byteLimit)") }
         do {
             let request = try JSONDecoder().decode(WorkerRequest.self, from: header)
-            if request.path == nil, payload.isEmpty { return refused("request", "has neither a path nor an image") }
+            let needsImage = request.request == .embed || !request.search.isWithoutImage
+            if needsImage, request.path == nil, payload.isEmpty {
+                return refused("request", "has neither a path nor an image")
+            }
             if request.path != nil, !payload.isEmpty { return refused("request", "has a path and an image") }
             if let path = request.path, path.isEmpty || path.utf8.contains(0) {
                 return refused("request", "its path is empty or contains NUL")
@@ -444,6 +458,8 @@ private struct WorkerWork: Sendable {
                 return Self.error(job, "image", "has no answer")
             } catch let error as WorkerError {
                 return Self.error(job, error.subject, error.reason)
+            } catch let error as SearchRequestError {
+                return Self.error(job, "request", error.description)
             } catch let error as IndexProblem {
                 return Self.error(job, error.subject, error.reason)
             } catch let error as ImageError {
@@ -466,25 +482,18 @@ private struct WorkerWork: Sendable {
         guard let catalog else {
             throw WorkerError(subject: "request", reason: "the worker has no catalog; start it with --catalog")
         }
-        let options: SearchOptions
-        do {
-            options = try SearchRequest(
-                limit: request.limit, effort: request.effort, where: request.where,
-                minConfidence: request.minConfidence
-            ).options()
-        } catch {
-            throw WorkerError(subject: "request", reason: error.description)
-        }
+        let options = try request.search.options()
         var decoding = catalog.decodingOptions(for: options.effort)
         (decoding.maximumPixelCount, decoding.maximumMemory) = (limits.maximumPixelCount, limits.maximumMemory)
         decoding.maximumByteCount = limits.maximumByteCount
-        let image =
-            try request.path.map { try PixelBuffer(contentsOf: URL(fileURLWithPath: $0), options: decoding) }
-            ?? PixelBuffer(decoding: job.payload, named: job.name, options: decoding)
-        let matches = try waiting {
-            try await catalog.search(catalog.query(for: image, options: options), options: options)
+        var image = try request.path.map { try PixelBuffer(contentsOf: URL(fileURLWithPath: $0), options: decoding) }
+        if image == nil, !job.payload.isEmpty {
+            image = try PixelBuffer(decoding: job.payload, named: job.name, options: decoding)
         }
-        return MatchesAnswer(
-            id: job.id, results: SearchAnswer(query: job.name, image: image, matches: matches).results)
+        let query = image
+        let answer = try waiting {
+            try await request.search.answer(of: catalog, named: job.name, image: query, options: options)
+        }
+        return MatchesAnswer(id: job.id, results: answer.results, similar: answer.similar)
     }
 }

@@ -187,6 +187,32 @@ static void check_searches(lookalike_catalog *catalog) {
     REFUSED(lookalike_catalog_search(NULL, &query, NULL), "catalog is NULL");
 }
 
+// Labeled queries by their paths and in memory; two of them cannot be evaluated, and the catalog lacks a target.
+static void check_evaluation(lookalike_catalog *catalog) {
+    size_t size;
+    void *bytes = contents(cover("glass-orchard"), &size);
+    const lookalike_source memory = {.bytes = bytes, .size = size}, none = {0};
+    const lookalike_item items[] = {
+        {text("{\"query\": \"%s\", \"targets\": [\"arcade-hymns\", \"copy\"]}", cover("arcade-hymns")), NULL, 0},
+        {"{\"query\": \"bytes\", \"target\": \"glass-orchard\", \"group\": \"memory\"}", &memory, 1},
+        {text("{\"query\": \"%s\", \"target\": \"unknown\"}", cover("borrowed-light")), NULL, 0},
+        {"{\"query\": \"/no/such.jpg\", \"target\": null}", NULL, 0},
+        {"{\"query\": \"none\", \"target\": null}", &none, 1},
+        {"{\"query\": \"bytes\"}", &memory, 1},
+    };
+    given all = {items, 6, 0, NULL};
+    char *figures = lookalike_catalog_evaluate(catalog, give, &all, "{\"leaveOut\": true, \"falseAccepts\": 0}");
+    CHECK(figures && strstr(figures, "\"all\":{\"accepted\":0.6") && strstr(figures, "\"queries\":3,"));
+    CHECK(strstr(figures, "\"absentQueries\":3,") && strstr(figures, "\"groups\":{\"memory\":{\"accepted\":1,"));
+    CHECK(strstr(figures, "\"recommended\":{") && strstr(figures, "no entity “unknown”"));
+    for (int query = 3; query < 6; query += 1) CHECK(strstr(figures, text("query %d, counted from 0", query)));
+    lookalike_string_free(figures);
+    ANSWERS(lookalike_catalog_evaluate(catalog, give, &all, NULL), "\"queries\":0");
+    REFUSED(lookalike_catalog_evaluate(catalog, NULL, NULL, NULL), "NULL");
+    REFUSED(lookalike_catalog_evaluate(catalog, give, &all, "{\"falseAccepts\": 2}"), "falseAccepts");
+    free(bytes);
+}
+
 static void check_lists(lookalike_catalog *catalog, const char *folder) {
     char *list = lookalike_catalog_list(catalog, "{\"limit\": 1}");
     CHECK(list && strncmp(list, "[{", 2) == 0 && !strstr(list, "},{"));
@@ -208,6 +234,13 @@ static void check_lists(lookalike_catalog *catalog, const char *folder) {
     lookalike_string_free(groups);
     ANSWERS(lookalike_catalog_duplicates(catalog, "id != 'copy'"), "[]");
     REFUSED(lookalike_catalog_duplicates(catalog, "("), "");
+    size_t size = 0;
+    unsigned char *thumbnail = lookalike_catalog_thumbnail(catalog, "arcade-hymns", 0, &size);
+    CHECK(thumbnail && size > 1000 && thumbnail[0] == 0xff && thumbnail[1] == 0xd8);
+    lookalike_string_free(thumbnail);
+    REFUSED(lookalike_catalog_thumbnail(catalog, "arcade-hymns", 1, &size), "no thumbnail");
+    REFUSED(lookalike_catalog_thumbnail(catalog, "x", 0, &size), "no thumbnail");
+    REFUSED(lookalike_catalog_thumbnail(catalog, "arcade-hymns", 0, NULL), "NULL");
     const char *export = text("%s/export", folder);
     CHECK(lookalike_catalog_export(catalog, export, "id in ('copy', 'arcade-hymns')") == 2);
     REFUSED(lookalike_catalog_export(catalog, "/proc/none", NULL) != -1, "/proc/none");
@@ -220,6 +253,13 @@ static void check_lists(lookalike_catalog *catalog, const char *folder) {
     lookalike_source query = {.path = cover("arcade-hymns")};
     ANSWERS(lookalike_catalog_search(imported, &query, "{\"effort\": \"prints\"}"), "\"id\":\"arcade-hymns\"");
     lookalike_catalog_free(imported);
+}
+
+static void keep_progress(void *context, int64_t done, int64_t total) {
+    int64_t *kept = context;
+    CHECK(done >= kept[0]);
+    kept[0] = done;
+    kept[1] = total;
 }
 
 static bool end_at_once(void *context) {
@@ -290,7 +330,11 @@ static void check_changes(const char *folder) {
         snprintf(to, sizeof to, "%s/%d.jpg", images, number);
         CHECK(!symlink(from, to));
     }
+    int64_t progress[2] = {0};
+    lookalike_set_progress(keep_progress, progress);
     ANSWERS(lookalike_indexer_index_path(indexer, images, "{\"exclude\": [\"2.jpg\"]}"), "\"added\":2,");
+    CHECK(progress[0] == 2 && progress[1] == 2);
+    lookalike_set_progress(NULL, NULL);
     CHECK(!unlink(text("%s/1.jpg", images)));
     ANSWERS(lookalike_indexer_index_path(indexer, images, "{\"prune\": true}"), "\"removed\":[\"1\"]");
     CHECK(!unlink(text("%s/2.jpg", images)));
@@ -407,6 +451,7 @@ int main(int count, char **arguments) {
     lookalike_catalog *catalog = lookalike_catalog_open(demo, model, 0);
     CHECK(catalog);
     check_searches(catalog);
+    check_evaluation(catalog);
     check_lists(catalog, folder);
     lookalike_catalog_free(catalog);
     check_changes(folder);

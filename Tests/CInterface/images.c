@@ -111,6 +111,17 @@ static void check_prints(const char *path) {
     CHECK(memcmp(prints, prints + dimension, (size_t)dimension * sizeof *prints) == 0);
     CHECK(memcmp(prints, prints + 2 * dimension, (size_t)dimension * sizeof *prints) != 0);
     REFUSED(lookalike_model_embed(model, NULL, 3, 0, prints), "NULL");
+    const char *wrong[] = {"{}",
+                           "no labels",
+                           "{\"labels\": [\"a\"], \"template\": \"x\"}",
+                           "template",
+                           "{\"labels\": [\"a\"], \"limit\": -1}",
+                           "negative",
+                           "{\"labels\": [\"a\"]}",
+                           "images alone"};
+    for (int index = 0; index < 8; index += 2)
+        REFUSED(lookalike_model_label(model, (const lookalike_image *const *)images, 3, wrong[index]),
+                wrong[index + 1]);
     REFUSED(lookalike_model_embed(model, (const lookalike_image *const *)images, -3, 0, prints), "-3");
     pid_t child = fork();
     if (child == 0) {

@@ -118,6 +118,23 @@ import Testing
         #expect(lines.count == 4 && lines[2].contains("queries/two.png") && lines[2].contains("outline"))
     }
 
+    @Test func figuresAsJSON() throws {
+        let result = try Command.run(
+            "evaluate", "--catalog", catalog, "--queries", folder.file("questions").path, "--leave-out", "--json",
+            "--false-accepts", "0")
+        #expect(result.status == 0, "\(result.errors)")
+        let answer = try #require(
+            try JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any], "\(result.output)")
+        let all = ["accepted": 1.0, "wrong": 0, "queries": 3, "recallAt1": 1, "recallAt10": 1, "targetShare": 1]
+        #expect((answer["all"] as? [String: Double])?.filter { $0.key != "candidateRecallAt20" } == all)
+        #expect((answer["groups"] as? [String: [String: Double]])?["together"]?["queries"] == 1)
+        #expect(answer["absentQueries"] as? Int == 4 && answer["falseAccepts"] as? Double == 0)
+        #expect((answer["decisions"] as? [[String: Double]])?.compactMap { $0["confidence"] }.count == 9)
+        let recommended = try #require(answer["recommended"] as? [String: Double])
+        #expect(recommended["falseAccepts"] == 0 && recommended["confidence"].map { (0...1).contains($0) } ?? false)
+        #expect(answer["problems"] == nil)
+    }
+
     @Test func absentQueriesAloneAreCountedWithoutLeavingOut() throws {
         let file = folder.file("questions/queries.jsonl").path
         let result = try Command.run("evaluate", "--catalog", catalog, "--queries", file, "--effort", "prints")

@@ -230,4 +230,34 @@ struct WorkerTests {
         let answer = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
         #expect((answer["results"] as? NSArray) == (messages[1].header["results"] as? NSArray))
     }
+
+    @Test func searchesByWordsAndByEntities() throws {
+        let model = try folder.write(TwoTowers.file(), to: "towers.safetensors").path
+        let green = try PixelBuffer((0..<64).flatMap { _ in [0, 250, 0] }, width: 8, height: 8, format: .rgb8)
+        let red = try PixelBuffer((0..<64).flatMap { _ in [250, 0, 0] }, width: 8, height: 8, format: .rgb8)
+        try folder.write(green.pngData(), to: "images/green.png")
+        try folder.write(red.pngData(), to: "images/red.png")
+        let (images, catalog) = (folder.file("images").path, folder.file("catalog").path)
+        #expect(try Command.run("index", images, "--catalog", catalog, "--model", model).status == 0)
+        let input =
+            Self.frame(#"{"request": "search", "words": "red", "limit": 1}"#)
+            + Self.frame(#"{"request": "search", "words": "red", "wordsWeight": 0.1, "limit": 1}"#, try green.pngData())
+            + Self.frame(#"{"request": "search", "similarTo": "red", "limit": 5}"#)
+            + Self.frame(#"{"request": "search", "path": "\#(images)/red.png", "maxDistance": 0.5, "similar": 2}"#)
+            + Self.frame(#"{"request": "search", "words": " "}"#)
+            + Self.frame(#"{"request": "search", "words": "red", "similarTo": "red"}"#)
+            + Self.frame(#"{"request": "search", "words": 3}"#) + Self.frame(#"{"request": "embed", "words": "red"}"#)
+        let (messages, status, errors) = try work(["--catalog", catalog], input)
+        #expect(status == 0, "\(errors)")
+        try #require(messages.count == 9)
+        func ids(_ message: Message, _ member: String = "results") -> [String?] {
+            (message.header[member] as? [[String: Any]] ?? []).map { $0["id"] as? String }
+        }
+        #expect(messages[1...4].map { ids($0) } == [["red"], ["green"], ["green"], ["red"]])
+        #expect(ids(messages[4], "similar") == ["green"] && messages[1].header["similar"] == nil)
+        #expect(messages[5].error?["reason"]?.contains("empty") ?? false, "\(messages[5].header)")
+        #expect(messages[6].error?["reason"]?.contains("give one") ?? false, "\(messages[6].header)")
+        #expect(messages[7].error?["reason"] == "its “words” has another type")
+        #expect(messages[8].error?["reason"] == "has neither a path nor an image")
+    }
 }

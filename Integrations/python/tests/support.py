@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import pickle
 import signal
@@ -29,6 +30,10 @@ def drawn(seed: int, shape: tuple[int, ...] = (120, 160, 3)) -> np.ndarray:
     random = np.random.default_rng(seed)
     small = random.integers(0, 256, (shape[0] // 20, shape[1] // 20, *shape[2:]), np.uint8)
     return np.kron(small, np.ones((20, 20, *(1 for _ in shape[2:])), np.uint8))
+
+
+def has(name: str) -> bool:
+    return importlib.util.find_spec(name) is not None
 
 
 class CatalogCase(unittest.TestCase):

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import io
+import json
 import os
+import pickle
 import shutil
+import subprocess
 import tempfile
 import unittest
 
+import _lookalike_program
 import lookalike
 import numpy as np
+from lookalike._catalog import _report
 from PIL import Image
-from support import CatalogCase, covers, drawn
+from support import ROOT, CatalogCase, covers, drawn
 
 
 class MemoryTests(CatalogCase):
@@ -172,6 +177,89 @@ class LookupTests(unittest.TestCase):
             with self.assertRaisesRegex(lookalike.LookalikeError, "holds no catalog"):
                 change()
         self.assertFalse(os.path.exists(other.path))
+
+
+class ReportTests(unittest.TestCase):
+    def test_notes(self) -> None:
+        counts = {"added": 1, "updated": 0, "unchanged": 0, "problems": []}
+        self.assertEqual(_report(json.dumps(counts).encode()).notes, ())
+        counts["notes"] = [{"subject": "a.jpg", "text": "its color profile is not used"}]
+        self.assertEqual(
+            _report(json.dumps(counts).encode()).notes, (lookalike.Note("a.jpg", "its color profile is not used"),)
+        )
+
+
+class EvaluationTests(CatalogCase):
+    def test_figures_are_those_of_the_command(self) -> None:
+        self.catalog.index(os.path.join(os.path.dirname(covers(1)[0]), "albums.csv"))
+        file = os.path.join(ROOT, "Examples/Demo/queries.jsonl")
+        steps: list[tuple[int, int | None]] = []
+        found = self.catalog.evaluate(
+            file, leave_out=True, max_false_accepts=0.2, progress=lambda *step: steps.append(step)
+        )
+        command = [_lookalike_program.find(), "evaluate", "--json"]
+        command += ["--catalog", self.catalog.path, "--queries", file, "--leave-out", "--false-accepts", "0.2"]
+        expected = json.loads(subprocess.run(command, check=False, capture_output=True).stdout)
+        for figures, wanted in (
+            (found.all, expected["all"]),
+            *((found.groups[name], wanted) for name, wanted in expected["groups"].items()),
+        ):
+            self.assertEqual(figures.queries, wanted["queries"])
+            self.assertEqual((figures.recall_at_1, figures.accepted), (wanted.get("recallAt1"), wanted.get("accepted")))
+        self.assertEqual(set(found.groups), set(expected["groups"]))
+        self.assertGreater(found.all.queries, 3)
+        self.assertEqual(found.absent_queries, expected["absentQueries"])
+        self.assertEqual(found.micro_average_precision, expected["microAveragePrecision"])
+        self.assertEqual(found.recommended.confidence, expected["recommended"]["confidence"])
+        self.assertLessEqual(found.recommended.false_accepts, 0.2)
+        # Two of the demo's queries show things, which are no covers.
+        self.assertEqual(
+            [problem.reason for problem in found.problems],
+            [f"the catalog has no entity “{id}”" for id in ("mug", "town-hall")],
+        )
+        self.assertEqual(steps[-1], (len(steps), len(steps)))
+        self.assertEqual(repr(pickle.loads(pickle.dumps(found))), repr(found))
+
+    def test_queries_of_each_kind(self) -> None:
+        paths = covers(3)
+        self.catalog.index([{"id": number, "image": path} for number, path in enumerate(paths)])
+        with Image.open(paths[1]) as image:
+            image.load()
+        queries = [
+            {"query": paths[0], "target": 0, "group": "path"},
+            {"query": image, "targets": ["1", "x"], "group": "memory"},
+            {"query": drawn(1), "target": None},
+            {"query": "/no/such.jpg", "target": float("nan")},
+            {"query": paths[2]},
+            {"query": b"", "target": "2"},
+        ]
+        found = self.catalog.evaluate(iter(queries), effort="prints")
+        self.assertEqual((found.all.queries, found.all.recall_at_1, found.absent_queries), (2, 1, 1))
+        self.assertEqual(found.groups["memory"].target_share, 0.5)
+        self.assertIsNone(found.recommended)
+        self.assertEqual(
+            [problem.subject for problem in found.problems],
+            ["image", *(f"query {number}, counted from 0" for number in (3, 4, 5))],
+        )
+        self.assertIn("no entity “x”", found.problems[0].reason)
+        self.assertIn("no query such as", found.problems[2].reason)
+        self.assertIn("is empty", found.problems[3].reason)
+        self.assertEqual(self.catalog.evaluate([]).all.recall_at_1, None)
+
+    def test_files_that_cannot_be_read(self) -> None:
+        self.catalog.index([{"id": "a", "image": covers(1)[0]}])
+        with self.assertRaisesRegex(lookalike.LookalikeError, "none.jsonl cannot be read"):
+            self.catalog.evaluate(os.path.join(self.folder, "none.jsonl"))
+        file = os.path.join(self.folder, "queries.jsonl")
+        for line in ("{", '{"target": "a"}', "[]"):
+            with open(file, "w") as lines:
+                lines.write(f"\n{line}\n")
+            with self.assertRaisesRegex(lookalike.LookalikeError, "queries.jsonl:2: is no query"):
+                self.catalog.evaluate(self.folder)
+        with self.assertRaisesRegex(ValueError, "effort"):
+            self.catalog.evaluate([], effort="much")
+        with self.assertRaisesRegex(lookalike.LookalikeError, "falseAccepts"):
+            self.catalog.evaluate([], max_false_accepts=2)
 
 
 if __name__ == "__main__":

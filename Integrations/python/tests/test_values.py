@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import decimal
 import enum
-import importlib.util
 import os
 import pathlib
 import tempfile
@@ -15,13 +14,9 @@ from collections import namedtuple
 
 import lookalike
 import numpy as np
-from support import covers
+from support import covers, has
 
 NAN = float("nan")
-
-
-def has(name: str) -> bool:
-    return importlib.util.find_spec(name) is not None
 
 
 class ValueTests(unittest.TestCase):

@@ -61,8 +61,13 @@ int32_t lookalike_last_error_kind(void);
 // index run keeps what it has indexed. NULL for no function, as in a new thread.
 void lookalike_set_interrupt(bool (*is_interrupted)(void *context), void *context);
 
-// Frees a string that a function has returned to be freed. NULL is taken, too.
-void lookalike_string_free(char *string);
+// Lets the caller of index runs and evaluations of this thread know how many items are done, of how many; `total` is -1
+// for items that a function gives. It is called on the thread that calls, when what is done was stored. NULL for no
+// function, as in a new thread.
+void lookalike_set_progress(void (*progress)(void *context, int64_t done, int64_t total), void *context);
+
+// Frees a string, or the bytes of a thumbnail, that a function has returned to be freed. NULL is taken, too.
+void lookalike_string_free(void *string);
 
 // Matrices
 
@@ -212,6 +217,15 @@ const char *lookalike_model_digest(const lookalike_model *model);
 bool lookalike_model_embed(const lookalike_model *model, const lookalike_image *const *images, int64_t count,
                            int32_t threads, float *prints);
 
+// Ranks labels for images, by a model that reads texts, and returns a JSON array with an array per image. Its elements
+// are objects with a “label”, the “distance” of its print, and, if the model gives one, a “probability”, as
+// “lookalike label --json” writes them; nearest first. The options:
+//     labels    an array of texts
+//     template  a sentence with {} in the place of the label, such as "a photo of a {}"
+//     limit     the maximum number of labels per image; all of them by default
+char *lookalike_model_label(const lookalike_model *model, const lookalike_image *const *images, int64_t count,
+                            const char *options);
+
 void lookalike_model_free(lookalike_model *model);
 
 // Catalogs
@@ -282,6 +296,10 @@ char *lookalike_catalog_facets(const lookalike_catalog *catalog, const char *opt
 // whose elements are the lines of “lookalike catalog duplicates --json”. O(entities²) for a catalog that has changed.
 char *lookalike_catalog_duplicates(const lookalike_catalog *catalog, const char *condition);
 
+// Returns the stored thumbnail of an entity’s image, counted from 0: a JPEG file, and its size. lookalike_string_free
+// takes it back.
+void *lookalike_catalog_thumbnail(const lookalike_catalog *catalog, const char *id, int64_t image, size_t *size);
+
 // Writes prints.npy, entities.jsonl and features.jsonl of the entities that satisfy a condition, or of all with NULL,
 // as “lookalike catalog export” does. Returns the number of entities.
 int64_t lookalike_catalog_export(const lookalike_catalog *catalog, const char *folder, const char *condition);
@@ -312,6 +330,20 @@ typedef struct lookalike_item {
     const lookalike_source *images;
     int64_t image_count;
 } lookalike_item;
+
+// Searches for labeled queries, and returns the figures of “lookalike evaluate --json” as JSON, besides the “problems”
+// of queries that were not evaluated, or whose targets the catalog lacks.
+//
+// `next` writes the next query, as for lookalike_indexer_index. Its `entity` is a line of the queries of “lookalike
+// evaluate”: “query”, which is the path of the image or, if there is one in `images`, what problems call it; and
+// “target”, the id of the entity that it shows, or null; or “targets”, an array of ids; and perhaps a “group”.
+// Options:
+//     effort        as for lookalike_catalog_search
+//     leaveOut      true: search for each query again as if the catalog did not have its targets
+//     falseAccepts  a share of the queries without a target: “recommended” is the smallest confidence that accepts no
+//                   more of them, and what it accepts of the others
+char *lookalike_catalog_evaluate(const lookalike_catalog *catalog, bool (*next)(void *context, lookalike_item *item),
+                                 void *context, const char *options);
 
 // Indexes items that are new or changed, and returns JSON as “lookalike index --json” does: an object with the numbers
 // of entities that were “added”, “updated” and “unchanged”, and the “problems” of those that were not indexed, by their

@@ -20,28 +20,43 @@ millions of them; `Catalog` indexes and searches a folder of them, in this proce
 """
 
 from lookalike._arrays import ExactSearch, InvertedFile, Neighbors, distances, resize
-from lookalike._catalog import Catalog, Duplicate, DuplicateGroup, IndexReport, Match
-from lookalike._engine import Computed, Engine
+from lookalike._catalog import Catalog, Decision, Evaluation, Figures, IndexReport, Note
+from lookalike._conditions import Condition, Field, field, has_code, near
+from lookalike._engine import Computed, Engine, Label
 from lookalike._errors import ImageError, LookalikeError
 from lookalike._images import ImageSource
 from lookalike._prints import PrintReport
+from lookalike._results import Duplicate, DuplicateGroup, DuplicateGroups, Entities, Match, Matches
 
 __all__ = [
     "Catalog",
     "Computed",
+    "Condition",
+    "Decision",
     "Duplicate",
     "DuplicateGroup",
+    "DuplicateGroups",
     "Engine",
+    "Entities",
+    "Evaluation",
     "ExactSearch",
+    "Field",
+    "Figures",
     "ImageError",
     "ImageSource",
     "IndexReport",
     "InvertedFile",
+    "Label",
     "LookalikeError",
     "Match",
+    "Matches",
     "Neighbors",
+    "Note",
     "PrintReport",
     "distances",
+    "field",
+    "has_code",
+    "near",
     "resize",
 ]
 

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike._images import pixel_array
-from lookalike._library import Matrix, Pixels, checked, library
+from lookalike._library import Matrix, checked, library
+from lookalike._model import resized, wrapped
 from lookalike._values import finite_number, whole_number
 
 __all__ = ["ExactSearch", "InvertedFile", "Neighbors", "distances", "resize"]
@@ -257,20 +258,6 @@ def resize(image: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.uint8]
                 f"an image of {shape[0]} × {shape[1]} pixels: its sides are 1 to {_LARGEST_SIDE}, "
                 "with at most 2²⁸ pixels"
             )
-    channels = 1 if source.ndim == 2 else source.shape[2]
-    if channels == 2:
-        source = source[:, :, (0, 0, 0, 1)]
-    source = source.reshape(*source.shape[:2], -1)
-    row_bytes = source.shape[1] * source.shape[2]
-    stride = source.strides[0]
-    if source.strides[1:] != (source.shape[2], 1) or stride < row_bytes:
-        source, stride = np.ascontiguousarray(source), row_bytes
-    described = Pixels(source.ctypes.data, source.shape[1], source.shape[0], stride)
-    described.format = {1: 0, 3: 1, 4: 2}[source.shape[2]]
-    result = np.empty((height, width, 3), np.uint8)
-    handle = checked(library().lookalike_image_wrap(ctypes.byref(described)))
-    try:
-        checked(library().lookalike_image_resize(handle, width, height, result.ctypes.data))
-    finally:
-        library().lookalike_image_free(handle)
-    return result[:, :, 0].copy() if channels < 3 else result
+    with wrapped(source) as handle:
+        result = resized(handle, width, height)
+    return result[:, :, 0].copy() if source.ndim == 2 or source.shape[2] < 3 else result

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,10 +17,11 @@ from lookalike._errors import ImageError, LookalikeError
 from lookalike._images import ImageSource, encoded, images_in_folder, is_one_image, plain_pixels
 from lookalike._model import Model, opened
 from lookalike._prints import PrintFile, PrintReport
-from lookalike._values import absolute_path, finite_number, whole_number
+from lookalike._progress import Progress, count, shown
+from lookalike._values import absolute_path, finite_number, text, whole_number
 from lookalike._worker import HasWorker, Request, Worker
 
-__all__ = ["Computed", "Engine"]
+__all__ = ["Computed", "Engine", "Label"]
 
 # Arrays whose prints are made by one call of the library, which an interrupt waits for.
 _IMAGES_AT_ONCE = 16
@@ -36,6 +39,17 @@ class Computed:
     """A JPEG file; None unless it was asked for."""
     notes: tuple[str, ...]
     """What was ignored in the file, such as a color profile that cannot be used."""
+
+
+@dataclass(frozen=True)
+class Label:
+    """A label of an image."""
+
+    label: str
+    distance: float
+    """The distance between the prints of the image and of the label, 0 to 2."""
+    probability: float | None
+    """The label's share, or its own probability; None if the model gives none."""
 
 
 class Engine(HasWorker):
@@ -116,7 +130,7 @@ class Engine(HasWorker):
         model = self._greeting["model"]
         return model["name"], model["digest"]
 
-    def embed(self, images: ImageSource | Iterable[ImageSource]) -> NDArray[np.float32]:
+    def embed(self, images: ImageSource | Iterable[ImageSource], *, progress: Progress = False) -> NDArray[np.float32]:
         """Returns the prints of images, one row each, in order.
 
             first, second = engine.embed(["a.jpg", PIL.Image.open("b.png")])
@@ -126,27 +140,76 @@ class Engine(HasWorker):
         Args:
             images: paths, bytes of image files, file objects, arrays of 8-bit pixels, or images of Pillow; one of them
                 is one row. A folder is all images below it, in the order of their paths.
+            progress: True for a bar of `tqdm`, or a function that is called with the number of images that are done,
+                and of all, or None.
 
         Raises:
             ImageError: for the first image that cannot be used; see `compute` and `embed_to` to go on with the others.
             LookalikeError: if the engine fails.
             TypeError: for what is no image.
         """
+        several = _several(images)
+        with shown(progress) as show:
+            prints = self._prints(several, (lambda done: show(done, count(several))) if show else lambda done: None)
+        return np.stack(prints) if prints else np.empty((0, self.dimension), np.float32)
+
+    def _prints(self, images: Iterable[Any], show: Callable[[int], Any]) -> list[NDArray[np.float32]]:
         prints: list[NDArray[np.float32]] = []
         model = self._model_in_process()
         for is_plain, group in itertools.groupby(
-            (self._in_process(image, model) for image in _several(images)), lambda pair: pair[0]
+            (self._in_process(image, model) for image in images), lambda pair: pair[0]
         ):
             rest = (image for _, image in group)
             while model and is_plain and (part := list(itertools.islice(rest, _IMAGES_AT_ONCE))):
                 prints += list(model.embed(part, self._threads))
+                show(len(prints))
             for result in self.compute(rest):
                 if isinstance(result, ImageError):
                     if result.subject == "image":
                         raise ImageError(f"image {len(prints)}, counted from 0", result.reason)
                     raise result
                 prints.append(result.print)
-        return np.stack(prints) if prints else np.empty((0, self.dimension), np.float32)
+                show(len(prints))
+        return prints
+
+    def label(
+        self,
+        images: ImageSource | Iterable[ImageSource],
+        labels: Iterable[str],
+        *,
+        template: str = "{}",
+        limit: int | None = None,
+    ) -> list[list[Label]]:
+        """Returns labels for each image, nearest first, by a model that reads texts; it runs in this process.
+
+            engine = lookalike.Engine(model="clip.safetensors")
+            ((best, *others),) = engine.label("photo.jpg", ["lamp", "chair"], template="a photo of a {}")
+
+        Args:
+            images: as for `embed`.
+            labels: what to choose from.
+            template: a sentence with {} in the place of the label, as the model was trained with.
+            limit: the maximum number of labels per image.
+
+        Raises:
+            ImageError: if an image cannot be used.
+            LookalikeError: if the model reads no texts, or there is no library.
+        """
+        model = self._model_in_process()
+        if model is None:
+            raise LookalikeError("labels need the library of Lookalike, in the process that first used the engine")
+        if isinstance(labels, str):
+            raise TypeError(f"labels are several texts, not the text {labels!r}")
+        names = [text("a label", label) for label in labels]
+        options: dict[str, Any] = {"labels": names, "template": text("template", template)}
+        if limit is not None:
+            options["limit"] = whole_number("limit", limit)
+        found: list[list[Label]] = []
+        rest = iter(_several(images))
+        while part := list(itertools.islice(rest, _IMAGES_AT_ONCE)):
+            for row in model.label(part, json.dumps(options).encode()):
+                found.append([Label(each["label"], each["distance"], each.get("probability")) for each in row])
+        return found
 
     def _model_in_process(self) -> Model | None:
         """The engine's model, opened by the library once in each process; None without the library."""
@@ -171,6 +234,7 @@ class Engine(HasWorker):
         images: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
         *,
         chunk: int = 1024,
+        progress: Progress = False,
     ) -> PrintReport:
         """Writes the prints of any number of images to a NumPy file, and leaves out those that cannot be used.
 
@@ -185,6 +249,7 @@ class Engine(HasWorker):
             output: the NumPy file, of float32; made if it is not there. One run at a time writes it.
             images: a folder, with all images below it, or paths.
             chunk: the number of rows that are added at a time.
+            progress: as for `embed`.
 
         Returns:
             The numbers of rows, and the images that have none, with the reasons.
@@ -208,21 +273,24 @@ class Engine(HasWorker):
 
         # Not all at once: there may be millions.
         rest = paths()
-        try:
+        done, total = 0, count(images) if not isinstance(images, (str, os.PathLike)) else None
+        with contextlib.closing(file), shown(progress) as show:
             while part := list(itertools.islice(rest, chunk)):
                 new = [path for path in dict.fromkeys(part) if path not in file.images]
                 unchanged += len(part) - len(new)
                 rows = []
+                done += len(part) - len(new)
                 for path, result in zip(new, self.compute(new)):
                     if isinstance(result, ImageError):
                         problems.append(ImageError(path, result.reason))
                     else:
                         rows.append((path, result.print))
+                    done += 1
+                    if show:
+                        show(done, total)
                 if rows:
                     file.append([path for path, _ in rows], [row for _, row in rows])
                 added += len(rows)
-        finally:
-            file.close()
         return PrintReport(added, unchanged, tuple(problems))
 
     def compute(

@@ -83,11 +83,11 @@ def encoded(image: ImageSource) -> tuple[str | None, bytes]:
     if isinstance(image, (bytes, bytearray, memoryview)):
         data = bytes(image)
     elif _is_of_pillow(image):
-        data = _png(*_pillow_pixels(image))
+        data = png(*_pillow_pixels(image))
     elif hasattr(image, "read"):
         data = _contents(image)
     else:
-        data = _png(pixel_array(image))
+        data = png(pixel_array(image))
     if not data:
         raise ImageError("image", "is empty")
     if len(data) > _MOST_BYTES:
@@ -139,8 +139,8 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(data, zlib.crc32(kind)))
 
 
-def _png(pixels: NDArray[np.uint8], colors: bytes = b"") -> bytes:
-    """A PNG file without compression, which costs about as much as a copy of the pixels.
+def png(pixels: NDArray[np.uint8], colors: bytes = b"", level: int = 0) -> bytes:
+    """A PNG file, by default without compression, which costs about as much as a copy of the pixels.
 
     `colors` are chunks that say which colors the pixels are.
     """
@@ -152,7 +152,7 @@ def _png(pixels: NDArray[np.uint8], colors: bytes = b"") -> bytes:
     filtered = np.zeros((height, width * channels + 1), np.uint8)
     filtered[:, 1:] = pixels.reshape(height, width * channels)
     header = struct.pack(">IIBBBBB", width, height, 8, {1: 0, 2: 4, 3: 2, 4: 6}[channels], 0, 0, 0)
-    rows = zlib.compress(filtered.tobytes(), 0)
+    rows = zlib.compress(filtered.tobytes(), level)
     return b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", header) + colors + _chunk(b"IDAT", rows) + _chunk(b"IEND", b"")
 
 

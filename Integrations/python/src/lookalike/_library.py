@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import _lookalike_program
 
 from lookalike._errors import ImageError, LookalikeError
+from lookalike._progress import Show
 
 _INTERFACE_VERSION = 2
 # The lookalike_error_kind of an image.
@@ -115,6 +116,7 @@ class IndexerHandle(Handle):
 
 NextItem = ctypes.CFUNCTYPE(c_bool, c_void_p, POINTER(Item))
 _IsInterrupted = ctypes.CFUNCTYPE(c_bool, c_void_p)
+_ShowProgress = ctypes.CFUNCTYPE(None, c_void_p, c_int64, c_int64)
 _MATRIX = POINTER(Matrix)
 # The result and the parameters of each function.
 _FUNCTIONS: dict[str, tuple[Any, ...]] = {
@@ -122,6 +124,7 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "lookalike_error": (c_char_p,),
     "lookalike_last_error_kind": (c_int32,),
     "lookalike_set_interrupt": (None, _IsInterrupted, c_void_p),
+    "lookalike_set_progress": (None, _ShowProgress, c_void_p),
     "lookalike_string_free": (None, c_void_p),
     "lookalike_exact_search_create": (c_void_p, _MATRIX, c_bool, c_int32),
     "lookalike_exact_search_nearest": (c_bool, c_void_p, _MATRIX, c_int64, c_int32, c_void_p, c_void_p),
@@ -131,12 +134,16 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "lookalike_inverted_file_free": (None, c_void_p),
     "lookalike_distances": (c_bool, _MATRIX, _MATRIX, c_int32, c_void_p),
     "lookalike_image_wrap": (c_void_p, POINTER(Pixels)),
+    "lookalike_image_read": (c_void_p, c_char_p, c_void_p),
+    "lookalike_image_decode": (c_void_p, c_char_p, c_size_t, c_void_p),
+    "lookalike_image_size": (c_bool, c_void_p, POINTER(c_int64), POINTER(c_int64)),
     "lookalike_image_resize": (c_bool, c_void_p, c_int64, c_int64, c_void_p),
     "lookalike_image_free": (None, c_void_p),
     "lookalike_model_open": (ModelHandle, c_char_p),
     "lookalike_model_dimension": (c_int64, c_void_p),
     "lookalike_model_digest": (c_char_p, c_void_p),
     "lookalike_model_embed": (c_bool, c_void_p, c_void_p, c_int64, c_int32, c_void_p),
+    "lookalike_model_label": (c_void_p, c_void_p, c_void_p, c_int64, c_char_p),
     "lookalike_model_free": (None, c_void_p),
     "lookalike_catalog_open": (CatalogHandle, c_char_p, c_void_p, c_int32),
     "lookalike_catalog_search": (c_void_p, c_void_p, POINTER(Source), c_char_p),
@@ -144,6 +151,8 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "lookalike_catalog_list": (c_void_p, c_void_p, c_char_p),
     "lookalike_catalog_facets": (c_void_p, c_void_p, c_char_p),
     "lookalike_catalog_duplicates": (c_void_p, c_void_p, c_char_p),
+    "lookalike_catalog_thumbnail": (c_void_p, c_void_p, c_char_p, c_int64, POINTER(c_size_t)),
+    "lookalike_catalog_evaluate": (c_void_p, c_void_p, NextItem, c_void_p, c_char_p),
     "lookalike_catalog_free": (None, c_void_p),
     "lookalike_indexer_open": (IndexerHandle, c_char_p, c_void_p, c_char_p),
     "lookalike_indexer_index": (c_void_p, c_void_p, NextItem, c_void_p, c_char_p),
@@ -204,43 +213,64 @@ def checked(result: Any, subject: str = "") -> Any:
     return result
 
 
-def answer(result: Any, subject: str = "") -> bytes:
-    """The string that a call returns, which failed if it is null."""
+def answer(result: Any, subject: str = "", size: Callable[[], int] = lambda: -1) -> bytes:
+    """The string that a call returns, which failed if it is null; or as many bytes."""
     pointer = checked(result, subject)
     try:
-        return ctypes.string_at(pointer)
+        return ctypes.string_at(pointer, size())
     finally:
         library().lookalike_string_free(pointer)
 
 
 def interruptible(
-    call: Callable[[], Any], feed: Callable[[], None] = lambda: None, end: Callable[[], None] = lambda: None
+    call: Callable[[], Any],
+    feed: Callable[[Callable[[], None]], None] = lambda poll: None,
+    end: Callable[[], None] = lambda: None,
+    show: Show | None = None,
 ) -> Any:
     """The result of a long call of the library, which is made in another thread, while `feed` runs here: signals are
     handled in the main thread alone, between instructions of Python. An exception here, such as `KeyboardInterrupt`,
-    ends the call, and is raised when it has ended. `end` says to what waits for `feed` that it has ended so."""
+    ends the call, and is raised when it has ended. `end` says to what waits for `feed` that it has ended so. `show` is
+    called here with how far the call is, in `feed` when that calls its argument."""
     results: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
     # Whether to make the call: an interrupt may come before it is known that the other thread has started.
     gate: SimpleQueue[bool] = SimpleQueue()
     # For an interrupt that comes when the result has been taken, and is lost.
     ended: SimpleQueue[None] = SimpleQueue()
+    # What is done, and of how many; None at the end.
+    steps: SimpleQueue[tuple[int, int | None] | None] = SimpleQueue()
+    is_last = False
     interrupts: list[bool] = []
     is_interrupted = _IsInterrupted(lambda _: bool(interrupts))
+    keep_step = _ShowProgress(lambda _, done, total: steps.put((done, None if total < 0 else total)))
 
     def work() -> None:
         library().lookalike_set_interrupt(is_interrupted, None)
+        if show is not None:
+            library().lookalike_set_progress(keep_step, None)
         try:
             results.put((call() if gate.get() else None, None))
         except BaseException as error:
             results.put((None, error))
+        steps.put(None)
         ended.put(None)
+
+    def poll(wait: bool = False) -> None:
+        nonlocal is_last
+        while not is_last and (wait or not steps.empty()):
+            step = steps.get()
+            if step is None:
+                is_last = True
+            elif show is not None:
+                show(*step)
 
     is_to_call = False
     try:
         _thread.start_new_thread(work, ())
         is_to_call = True
         gate.put(True)
-        feed()
+        feed(poll)
+        poll(wait=True)
         value, error = results.get()
     except BaseException:
         interrupts.append(True)

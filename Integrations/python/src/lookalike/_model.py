@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from lookalike._errors import LookalikeError
 from lookalike._images import encoded, is_print, plain_pixels
-from lookalike._library import Pixels, Source, checked, library
+from lookalike._library import Pixels, Source, answer, checked, library
 
 # lookalike_pixel_format by the number of channels.
 _FORMATS = {1: 0, 3: 1, 4: 2}
@@ -30,7 +31,15 @@ class Model:
     @property
     def is_usable(self) -> bool:
         """Whether this is the process that opened it."""
-        return self._handle.is_usable
+        return bool(self._handle.is_usable)
+
+    def label(self, images: Iterable[Any], options: bytes) -> list[Any]:
+        """The labels of images, as `lookalike_model_label` describes them."""
+        with contextlib.ExitStack() as stack:
+            handles = [stack.enter_context(image_handle(image, self._handle)) for image in images]
+            pointers = (ctypes.c_void_p * len(handles))(*handles)
+            found = answer(library().lookalike_model_label(self._handle, pointers, len(handles), options))
+        return list(json.loads(found))
 
     def embed(self, images: list[NDArray[np.uint8]], threads: int) -> NDArray[np.float32]:
         """The prints of arrays as `pixel_array` returns them, a row each; on all cores with 0 threads."""
@@ -55,6 +64,44 @@ def wrapped(image: NDArray[np.uint8]) -> Iterator[Any]:
         yield handle
     finally:
         library().lookalike_image_free(handle)
+
+
+@contextlib.contextmanager
+def image_handle(image: Any, model: Any = None) -> Iterator[Any]:
+    """A handle of the library of any image; files have the size that a model needs, or their own.
+
+    Raises:
+        ImageError: if the image cannot be used.
+        TypeError: for what is no image.
+    """
+    pixels = plain_pixels(image)
+    if pixels is not None:
+        with wrapped(pixels) as handle:
+            yield handle
+        return
+    path, data = encoded(image)
+    if path is not None:
+        handle = checked(library().lookalike_image_read(path.encode(), model), path)
+    else:
+        handle = checked(library().lookalike_image_decode(data, len(data), model), "image")
+    try:
+        yield handle
+    finally:
+        library().lookalike_image_free(handle)
+
+
+def image_size(handle: Any) -> tuple[int, int]:
+    """The width and the height of an image in pixels."""
+    width, height = ctypes.c_int64(), ctypes.c_int64()
+    checked(library().lookalike_image_size(handle, ctypes.byref(width), ctypes.byref(height)))
+    return width.value, height.value
+
+
+def resized(handle: Any, width: int, height: int) -> NDArray[np.uint8]:
+    """The pixels of an image in RGB, with another size."""
+    pixels = np.empty((height, width, 3), np.uint8)
+    checked(library().lookalike_image_resize(handle, width, height, pixels.ctypes.data))
+    return pixels
 
 
 @contextlib.contextmanager

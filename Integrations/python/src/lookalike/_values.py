@@ -92,11 +92,11 @@ def rows(table: Any, keeps: Callable[[str, Any], bool] = lambda key, value: Fals
             if isinstance(values.get(key), float):
                 values[key] = kind(values[key])
         kept = {key: values.pop(key) for key in list(values) if keeps(key, values[key])}
-        plain = _plain(values, f"entity {number}, counted from 0") | kept
+        stored = plain(values, f"entity {number}, counted from 0") | kept
         for key, separator in separators.items():
-            if isinstance(plain.get(key), str):
-                plain[key] = [part.strip() for part in re.split(separator, plain[key]) if part.strip()]
-        yield plain
+            if isinstance(stored.get(key), str):
+                stored[key] = [part.strip() for part in re.split(separator, stored[key]) if part.strip()]
+        yield stored
 
 
 def _narrow_columns(table: Any) -> dict[Any, Any]:
@@ -118,7 +118,7 @@ def _kind(value: Any) -> str:
     return f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
 
 
-def _plain(value: Any, name: str) -> Any:
+def plain(value: Any, name: str) -> Any:
     """What `json` writes of a value; None if it is absent. `name` says in errors where it is."""
     if isinstance(value, np.ndarray):
         value = value.tolist() if value.dtype != object or value.ndim != 1 else list(value)
@@ -152,12 +152,12 @@ def _plain(value: Any, name: str) -> Any:
         for key in value:
             if not isinstance(key, str):
                 raise TypeError(f"{name}: the name of an attribute is a text, not {key!r}")
-        pairs = ((str(key), _plain(part, f"{name}: “{key}”")) for key, part in value.items())
+        pairs = ((str(key), plain(part, f"{name}: “{key}”")) for key, part in value.items())
         return {key: part for key, part in pairs if part is not None}
     if isinstance(value, (set, frozenset)):
         value = sorted(value, key=str)
     if isinstance(value, (list, tuple)):
-        parts = (_plain(part, name) for part in value)
+        parts = (plain(part, name) for part in value)
         return [part for part in parts if part is not None]
     raise TypeError(f"{name} is {_kind(value)}, which cannot be stored; use a text, a number, a date or a list")
 

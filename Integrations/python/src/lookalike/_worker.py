@@ -23,11 +23,11 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from queue import SimpleQueue
-from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any
 
 import _lookalike_program
 
+from lookalike._closing import Closing
 from lookalike._errors import ImageError, LookalikeError
 
 _PROTOCOL = 1
@@ -238,10 +238,7 @@ class Worker:
         return b"".join(parts)
 
 
-_Self = TypeVar("_Self", bound="HasWorker")
-
-
-class HasWorker:
+class HasWorker(Closing):
     """What has a worker: one that is started when it is needed, anew after it has ended, and in each process after a
     fork."""
 
@@ -322,14 +319,6 @@ class HasWorker:
             worker, self._worker = self._worker, None
         if worker is not None:
             worker.close()
-
-    def __enter__(self: _Self) -> _Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __del__(self) -> None:
         # An initializer may have failed. Nothing is waited for here, since any thread may run this, at any time.
