@@ -41,16 +41,8 @@ public struct CatalogError: DescribedError, Equatable {
         case unknownAttribute(String, nearest: [String] = [])
         /// No entity has this type; the nearest types that there are.
         case unknownType(String, nearest: [String] = [])
-        /// A condition compares numbers or dates, and of no entity is a value of this attribute one; such a value.
-        case incomparable(String, as: ValueKind, value: String)
-    }
-
-    /// What a condition compares values as.
-    public enum ValueKind: String, Equatable, Sendable {
-        /// A number, such as 19.90.
-        case number
-        /// A date, such as 2026-11-28.
-        case date
+        /// A condition compares numbers or dates, and all values of this attribute are texts; one of them.
+        case incomparable(String, value: String)
     }
 
     /// The catalog's folder, or the name of one that is kept elsewhere.
@@ -106,9 +98,9 @@ public struct CatalogError: DescribedError, Equatable {
             "none of its entities has an attribute “\(name)”" + nearest.suggestion
         case .unknownType(let name, let nearest):
             "none of its entities has the type “\(name)”" + nearest.suggestion
-        case .incomparable(let name, let kind, let value):
-            "none of its entities has a \(kind) in “\(name)”; it is a text, such as “\(value)”, where "
-                + (kind == .number ? "a number is written 19.90" : "a date is written 2026-11-28")
+        case .incomparable(let name, let value):
+            "“\(name)” is a text in all of its entities, such as “\(value)”, and is compared with a number or a date; "
+                + "these are written 19.90 and 2026-11-28"
         }
     }
 }

@@ -113,16 +113,19 @@ public struct Condition: Sendable, Hashable {
         package var values: [String] = []
         /// Whether the condition asks if the field has a value.
         package var isExistence = false
-        /// What the condition compares the values as; nil for texts.
-        package var kind: CatalogError.ValueKind?
+        /// What values have to be to satisfy the condition.
+        package var kind = Kind.any
+
+        package enum Kind { case any, number, date }
     }
 
     /// The fields that it names.
     package var tests: [Test] {
         switch form {
         case .isAnyOf(let field, let values): [Test(field: field, values: values)]
-        case .number(let field, _): [Test(field: field, kind: .number)]
-        case .date(let field, _): [Test(field: field, kind: .date)]
+        // Without bounds it asks what the value is.
+        case .number(let field, let range): [Test(field: field, kind: range == ValueRange() ? .any : .number)]
+        case .date(let field, let range): [Test(field: field, kind: range == ValueRange() ? .any : .date)]
         case .hasPrefix(let field, _), .contains(let field, _): [Test(field: field)]
         case .exists(let field): [Test(field: field, isExistence: true)]
         case .within(_, _, let latitude, let longitude): [latitude, longitude].map { Test(field: $0, kind: .number) }

@@ -15,11 +15,14 @@ extension EntityStore {
         let tests = condition.tests
         let optional = Set(tests.filter(\.isExistence).map { ExactText($0.field.storedName) })
         var fields: [ExactText: EntityField] = [:]
+        let kinds = Dictionary(grouping: tests) { ExactText($0.field.storedName) }.mapValues { Set($0.map(\.kind)) }
         for test in tests {
             let name = ExactText(test.field.storedName)
+            guard fields[name] == nil else { continue }
             let isOptional = optional.contains(name)
-            if fields[name] == nil { fields[name] = try resolved(test.field, isOptional: isOptional, db) }
-            if !isOptional, let kind = test.kind, let field = fields[name] { try check(field, isA: kind, db) }
+            let field = try resolved(test.field, isOptional: isOptional, db)
+            fields[name] = field
+            if !isOptional { try check(field, isOneOf: kinds[name] ?? [], db) }
         }
         return condition.replacingFields { fields[ExactText($0.storedName)] ?? $0 }
     }
@@ -46,16 +49,22 @@ extension EntityStore {
         throw folder.error(.unknownAttribute(name, nearest: name.nearest(among: known.map(\.description))))
     }
 
-    /// - Throws: ``CatalogError`` if all values of the field are texts.
-    private func check(_ field: EntityField, isA kind: CatalogError.ValueKind, _ db: Database) throws {
-        let compared = try db.cachedStatement(
-            sql: kind == .number
-                ? "SELECT 1 FROM field INDEXED BY fieldByNumber WHERE name = ? AND number IS NOT NULL LIMIT 1"
-                : "SELECT 1 FROM field INDEXED BY fieldByInstant WHERE name = ? AND instant IS NOT NULL LIMIT 1")
-        guard try Int.fetchOne(compared, arguments: [field.storedName]) == nil else { return }
-        let any = try db.cachedStatement(sql: "SELECT text FROM field WHERE name = ? LIMIT 1")
-        guard let value = try String.fetchOne(any, arguments: [field.storedName]) else { return }
-        throw folder.error(.incomparable(field.description, as: kind, value: value))
+    /// - Throws: ``CatalogError`` if a field is to be a number or a date, and all of its values are other texts.
+    private func check(_ field: EntityField, isOneOf kinds: Set<Condition.Test.Kind>, _ db: Database) throws {
+        for kind in kinds {
+            let condition =
+                switch kind {
+                case .any: ""
+                case .number: "AND number IS NOT NULL"
+                case .date: "AND instant IS NOT NULL"
+                }
+            if condition.isEmpty { return }
+            let statement = try db.cachedStatement(sql: "SELECT 1 FROM field WHERE name = ? \(condition) LIMIT 1")
+            if try Int.fetchOne(statement, arguments: [field.storedName]) != nil { return }
+        }
+        let statement = try db.cachedStatement(sql: "SELECT text FROM field WHERE name = ? LIMIT 1")
+        guard let value = try String.fetchOne(statement, arguments: [field.storedName]) else { return }
+        throw folder.error(.incomparable(field.description, value: value))
     }
 
     /// An error for each type that a condition names and no entity has; none for a catalog without entities.
