@@ -2,11 +2,15 @@
 
 typedef int8_t i8x16 __attribute__((vector_size(16)));
 
-lk_quantization KERNEL(quantize_components)(const float *values, size_t count, int8_t *codes) {
+float KERNEL(largest_magnitude)(const float *values, size_t count) {
     lk_f32x16 widest = lk_splat16(LK_SMALLEST_COMPONENT);
     for (size_t i = 0; i < count; i += 16)
         widest = __builtin_elementwise_max(widest, __builtin_elementwise_abs(lk_load16(values + i)));
-    const float unit = __builtin_reduce_max(widest) / 127;
+    return __builtin_reduce_max(widest);
+}
+
+lk_quantization KERNEL(quantize_components)(const float *values, size_t count, int8_t *codes) {
+    const float unit = KERNEL(largest_magnitude)(values, count) / 127;
     lk_i32x16 sums = {0};
     for (size_t i = 0; i < count; i += 16) {
         const lk_f32x16 steps = __builtin_elementwise_roundeven(lk_load16(values + i) / lk_splat16(unit));

@@ -476,6 +476,9 @@ typedef struct {
     // LK_DESCRIPTOR_LENGTH sums of gradient lengths, times `window`: [row of cells][column of cells][direction].
     void (*gradient_descriptor)(const lk_patch *patch, const float *window, float *descriptor);
 
+    // The largest absolute value, or LK_SMALLEST_COMPONENT if that is larger; `count` is a multiple of 16.
+    float (*largest_magnitude)(const float *values, size_t count);
+
     // codes[i] = values[i] / unit, rounded to nearest, even on a tie, with the unit at which the largest is 127 or
     // -127; `count` is a multiple of 16.
     lk_quantization (*quantize_components)(const float *values, size_t count, int8_t *codes);

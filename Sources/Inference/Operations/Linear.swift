@@ -220,13 +220,7 @@ private struct QuantizedLinear: Sendable {
             (codes + inputs).update(repeating: 0, count: codeCount - inputs)
             return 1
         }
-        var largest = SIMD16<Float>(repeating: LK_SMALLEST_COMPONENT)
-        for start in stride(from: 0, to: inputs, by: Self.block) {
-            let values = UnsafeRawPointer(line + start).loadUnaligned(as: SIMD16<Float>.self)
-            let magnitudes = values.replacing(with: -values, where: values .< 0)
-            largest.replace(with: magnitudes, where: magnitudes .> largest)
-        }
-        let unit = largest.max() / 127
+        let unit = kernels.table.largest_magnitude(line, inputs) / 127
         kernels.table.quantize(line, 1 / unit, Self.lineZero, inputs, codes)
         return unit
     }
