@@ -97,7 +97,9 @@ package struct JSONShape: Sendable {
                 open.append(isKey ? [] : nil)
                 nesting = max(nesting, open.count)
                 if nesting > Self.deepest { return }
-            case UInt8(ascii: "}"), UInt8(ascii: "]"): open.popLast()
+            case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                _ = open.popLast()
+                isKey = false
             case UInt8(ascii: ","): isKey = open.last.flatMap(\.self) != nil
             case UInt8(ascii: "\""):
                 let start = index
