@@ -84,6 +84,8 @@ func options<Options: JSONOptions>(_ json: UnsafePointer<CChar>?, _: Options.Typ
             !Options.keys.contains($0)
         }
         try check(unknown.isEmpty, "the options have no \(unknown.sorted().joined(separator: ", "))")
+        let repeated = JSONShape(data).repeatedKey
+        try check(repeated == nil, "the options have “\(repeated ?? "")” twice")
         return try JSONDecoder().decode(Options.self, from: data)
     } catch is DecodingError {
         throw InterfaceError("the options are no JSON object with members as they are described")

@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 
 /// A value in JSON: attributes can be numbers, Booleans or lists.
 package enum JSONValue: Codable, Equatable, Sendable {
@@ -68,5 +68,64 @@ package enum JSONValue: Codable, Equatable, Sendable {
         case .integer, .number, .bool: text
         case .string, .array, .object: try? JSONLine.text(text)
         }
+    }
+}
+
+/// What a text of JSON looks like before it is decoded, which keeps the last of two values with the same key.
+package struct JSONShape: Sendable {
+    /// How deep arrays and objects are nested, including the outermost.
+    package private(set) var nesting = 0
+    /// The first key that an object has twice, or two that Swift takes for the same.
+    package private(set) var repeatedKey: String?
+
+    /// Decoders refuse deeper texts.
+    private static let deepest = 512
+
+    /// Scans a text. O(bytes).
+    package init(_ text: Data) { text.withUnsafeBytes { scan($0) } }
+
+    private mutating func scan(_ text: UnsafeRawBufferPointer) {
+        /// The keys of the open objects; nil for arrays.
+        var open: [Set<String>?] = []
+        var index = 0
+        /// Whether the next string is a key of the innermost object.
+        var isKey = false
+        while index < text.count {
+            switch text[index] {
+            case UInt8(ascii: "{"), UInt8(ascii: "["):
+                isKey = text[index] == UInt8(ascii: "{")
+                open.append(isKey ? [] : nil)
+                nesting = max(nesting, open.count)
+                if nesting > Self.deepest { return }
+            case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                _ = open.popLast()
+                isKey = false
+            case UInt8(ascii: ","): isKey = open.last.flatMap(\.self) != nil
+            case UInt8(ascii: "\""):
+                let start = index
+                index += 1
+                while index < text.count, text[index] != UInt8(ascii: "\"") {
+                    index += text[index] == UInt8(ascii: "\\") ? 2 : 1
+                }
+                guard index < text.count else { return }
+                guard isKey else { break }
+                isKey = false
+                guard repeatedKey == nil,
+                    let key = Self.key(UnsafeRawBufferPointer(rebasing: text[start...index])),
+                    open[open.count - 1]?.insert(key).inserted == false
+                else { break }
+                repeatedKey = key
+            default: break
+            }
+            index += 1
+        }
+    }
+
+    /// The text of a string, which may be no JSON.
+    private static func key(_ literal: UnsafeRawBufferPointer) -> String? {
+        guard literal.contains(UInt8(ascii: "\\")) else {
+            return String(decoding: literal.dropFirst().dropLast(), as: UTF8.self)
+        }
+        return try? JSONDecoder().decode(String.self, from: Data(literal))
     }
 }

@@ -13,9 +13,14 @@ package struct EntityChanges: Sendable {
     ///
     /// - Throws: ``IndexProblem``, which names the first object that is none.
     package init(json text: String) throws(IndexProblem) {
-        guard JSONValue.shape(of: text.utf8).nesting <= JSONValue.deepestNesting,
-            let objects = try? JSONDecoder().decode([[String: JSONValue]].self, from: Data(text.utf8))
+        let data = Data(text.utf8)
+        let shape = JSONShape(data)
+        guard shape.nesting <= JSONValue.deepestNesting,
+            let objects = try? JSONDecoder().decode([[String: JSONValue]].self, from: data)
         else { throw IndexProblem(subject: "the changes", reason: "are no JSON array of objects") }
+        if let key = shape.repeatedKey {
+            throw IndexProblem(subject: "the changes", reason: "have the key “\(key)” twice in one object")
+        }
         for (index, object) in objects.enumerated() {
             let values = Dictionary(uniqueKeysWithValues: zip(Manifest.keys(Array(object.keys)), object.values))
             func problem(_ reason: String) -> IndexProblem {

@@ -377,17 +377,14 @@ extension JSONValue {
     /// - Parameter origin: the line, for the error.
     /// - Throws: ``IndexProblem``.
     static func object(in line: Data, origin: String) throws(IndexProblem) -> [String: JSONValue] {
-        let shape = shape(of: line)
+        let shape = JSONShape(line)
         guard shape.nesting <= deepestNesting else {
             throw IndexProblem(subject: origin, reason: "is nested deeper than \(deepestNesting) levels")
         }
         guard let object = try? JSONDecoder().decode([String: JSONValue].self, from: line) else {
             throw IndexProblem(subject: origin, reason: "is not a JSON object")
         }
-        // A dictionary keeps one of two keys that are the same, or that Swift takes for the same.
-        guard object.count == shape.keyCount else {
-            throw IndexProblem(subject: origin, reason: "names a key twice")
-        }
+        if let key = shape.repeatedKey { throw IndexProblem(subject: origin, reason: "has the key “\(key)” twice") }
         return Dictionary(uniqueKeysWithValues: zip(Manifest.keys(Array(object.keys)), object.values))
     }
 
@@ -414,31 +411,5 @@ extension JSONValue {
         case .null?, nil: []
         case let one?: [one.text]
         }
-    }
-
-    /// How deep arrays and objects are nested in a text of JSON, including the outermost, and how many keys that has.
-    /// O(bytes).
-    static func shape(of text: some Sequence<UInt8>) -> (nesting: Int, keyCount: Int) {
-        var (depth, deepest, keyCount) = (0, 0, 0)
-        var (isInString, isEscaped) = (false, false)
-        for byte in text {
-            if isEscaped {
-                isEscaped = false
-            } else if isInString {
-                if byte == UInt8(ascii: "\\") { isEscaped = true }
-                if byte == UInt8(ascii: "\"") { isInString = false }
-            } else {
-                switch byte {
-                case UInt8(ascii: "\""): isInString = true
-                case UInt8(ascii: "["), UInt8(ascii: "{"):
-                    depth += 1
-                    deepest = max(deepest, depth)
-                case UInt8(ascii: "]"), UInt8(ascii: "}"): depth -= 1
-                case UInt8(ascii: ":"): keyCount += depth == 1 ? 1 : 0
-                default: break
-                }
-            }
-        }
-        return (deepest, keyCount)
     }
 }

@@ -21,19 +21,10 @@ extension EntityStore {
         walk: Int
     ) throws -> (entities: [(entity: CatalogEntity, place: EntityPlace)], hasMore: Bool)? {
         try read { db in
-            let condition = try resolved(condition, db)
-            var order = order
-            if let field = order?.field { order?.field = try resolved(field, db) }
-            let hasLists = try order.map { try Self.hasLists($0.field, db) } ?? false
-            let list = EntityList(condition: condition, text: text, order: order, hasLists: hasLists)
-            guard try list.has(place) else { return nil }
-            let start = try place.map { try list.whole($0, db) }
-            // Few entities have the words of a text, mostly.
-            let few = try text == nil ? list.partOfFew(atMost: walk / 2, db) : nil
-            let isWalked = text == nil && few == nil
-            let places =
-                try (isWalked ? list.walked(limit: limit, after: start, walk: walk, db) : nil)
-                ?? list.selected(limit: limit, after: start, from: few, db)
+            guard
+                let places = try places(
+                    where: condition, text: text, order: order, limit: limit, after: place, walk: walk, db)
+            else { return nil }
             var entities: [(entity: CatalogEntity, place: EntityPlace)] = []
             var byteCount = 0
             for start in stride(from: 0, to: places.count, by: Self.pagePart) {
@@ -48,6 +39,38 @@ extension EntityStore {
             }
             return (entities, places.count == limit)
         }
+    }
+
+    /// The rows of all entities of such a list, in its order, as they are at one moment.
+    ///
+    /// - Returns: nil for a place that lists in this order do not have.
+    package func rows(
+        where condition: Condition, text: TextQuery?, order: EntityOrder?, after place: EntityPlace?
+    ) throws -> [Int64]? {
+        try read { db in
+            try places(
+                where: condition, text: text, order: order, limit: .max, after: place, walk: Self.usualWalk, db
+            )?.map(\.row)
+        }
+    }
+
+    private func places(
+        where condition: Condition, text: TextQuery?, order: EntityOrder?, limit: Int, after place: EntityPlace?,
+        walk: Int, _ db: Database
+    ) throws -> [EntityPlace]? {
+        let condition = try resolved(condition, db)
+        var order = order
+        if let field = order?.field { order?.field = try resolved(field, db) }
+        let hasLists = try order.map { try Self.hasLists($0.field, db) } ?? false
+        let list = EntityList(condition: condition, text: text, order: order, hasLists: hasLists)
+        guard try list.has(place) else { return nil }
+        let start = try place.map { try list.whole($0, db) }
+        // Few entities have the words of a text, mostly.
+        let few = try text == nil ? list.partOfFew(atMost: walk / 2, db) : nil
+        // A walk to the end would look at every entity.
+        let isWalked = text == nil && few == nil && (limit < .max || condition.isEverything)
+        return try (isWalked ? list.walked(limit: limit, after: start, walk: walk, db) : nil)
+            ?? list.selected(limit: limit, after: start, from: few, db)
     }
 
     /// The text of a page's entities beyond which it has no more of them.
@@ -370,8 +393,8 @@ private struct EntityList {
             SELECT row, value, folded, part FROM ranked WHERE \(after) \
             ORDER BY part, value \(direction), folded \(direction), \(last) LIMIT \(limit)
             """
-        return try request.fetchAll(db).map { row in
-            try place(row, Segment(rawValue: row.decode(atIndex: 3)) ?? .rest)
+        return try request.fetchCursor(db).reduce(into: []) { places, row in
+            places.append(try place(row, Segment(rawValue: row.decode(atIndex: 3)) ?? .rest))
         }
     }
 
@@ -389,8 +412,8 @@ private struct EntityList {
             WHERE entityText MATCH \(text.expression) AND \(condition.sqlForFewRows)) \
             SELECT row, rank FROM found WHERE \(after) ORDER BY rank, row LIMIT \(limit)
             """
-        return try request.fetchAll(db).map { row in
-            EntityPlace(.relevance(try row.decode(atIndex: 1)), row: try row.decode(atIndex: 0))
+        return try request.fetchCursor(db).reduce(into: []) { places, row in
+            places.append(EntityPlace(.relevance(try row.decode(atIndex: 1)), row: try row.decode(atIndex: 0)))
         }
     }
 }

@@ -102,6 +102,20 @@ extension Catalog {
         }
     }
 
+    /// The rows of all entities of such a list, in its order, as they are at one moment. Nil for a place of another
+    /// order.
+    ///
+    /// - Throws: as ``page(where:text:order:limit:after:walk:)``.
+    /// - Complexity: O(entities) time, or O(what the condition finds) where that is little; eight bytes per entity.
+    package func rows(
+        where condition: Condition, text: String? = nil, order: EntityOrder? = nil, after place: EntityPlace? = nil
+    ) async throws -> [Int64]? {
+        precondition(order?.field != .label, "an order by labels")
+        let words = text.flatMap { TextQuery($0, lastIsPrefix: true) }
+        if text != nil, words == nil { return [] }
+        return try await reading { try store.rows(where: condition, text: words, order: order, after: place) }
+    }
+
     /// The facets of the entities that satisfy a condition and contain all words of a text.
     ///
     /// - Parameter known: the state for which they are known; they are nil if it is still the same.

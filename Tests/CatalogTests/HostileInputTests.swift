@@ -48,7 +48,24 @@ struct HostileInputTests {
         let (items, problems) = try ImageSource.items(
             at: folder.write(lines.joined(separator: "\n"), to: "m.jsonl"))
         #expect(items.map(\.entity.attributes.count) == [2])
-        #expect(problems.map(\.reason) == ["names a key twice", "names a key twice"])
+        #expect(problems.map(\.reason) == ["has the key “k” twice", "has the key “\(Self.decomposed)” twice"])
+    }
+
+    /// The last value of a key within an object was taken silently.
+    @Test func keysThatAreTheSameWithinAnObject() throws {
+        for (text, key) in [
+            (#"{"a": {"b": 1, "c": [{"b": 1}], "b": 2}}"#, "b"), (#"[{"a": 1}, {"x": 1, "\u0078": 2}]"#, "x"),
+            (#"{"a\"b": "}", "a\"b": 1}"#, "a\"b"), (#"{"a": 1, "b": {"a": 1}, "c": ["a", "a"]}"#, nil),
+            (#"{"a": "a", "b": "\\", "c": ":,{"}"#, nil), (#"{"a": 1, "a"#, nil), (#"{"\u12": 1, "\u12": 1}"#, nil),
+            ("}]{,\"", nil), (#"{}"x""#, nil), (#"{"a": {}"a": 1}"#, nil),
+        ] {
+            #expect(JSONShape(Data(text.utf8)).repeatedKey == key, "\(text)")
+        }
+        let folder = try TemporaryFolder()
+        let line = #"{"id": "x", "image": "x.png", "attributes": {"size": 1, "size": 2}}"#
+        let (items, problems) = try ImageSource.items(at: folder.write(line, to: "m.jsonl"))
+        #expect(items.isEmpty && problems.map(\.reason) == ["has the key “size” twice"])
+        #expect(throws: IndexProblem.self) { try EntityChanges(json: #"[{"id": "x", "a": 1, "a": 2}]"#) }
     }
 
     @Test func labelsOfSeveralLines() throws {

@@ -174,7 +174,7 @@ struct PrintFilesTests {
         #expect(problem([row], [a]).hasPrefix("prints.npy: row 0, counted from 0, has the norm 1.41"))
         #expect(problem([unit(0), unit(1)], [a, "{"]) == "entities.jsonl:2: is not a JSON object")
         #expect(
-            problem([unit(0)], [#"{"id": "a", "id": "b"}"#]) == "entities.jsonl:1: names a key twice")
+            problem([unit(0)], [#"{"id": "a", "id": "b"}"#]) == "entities.jsonl:1: has the key “id” twice")
         #expect(problem([unit(0)], [#"{"image": "x"}"#]) == "entities.jsonl:1: has no id")
         #expect(problem([unit(0)], [#"{"id": "x\u0000"}"#]) == "entities.jsonl:1: contains a NUL character")
         #expect(

@@ -107,10 +107,17 @@ final class ServiceState: Sendable {
         return (available, available.map { $0 < configuration.limits.diskReserve } ?? false)
     }
 
-    /// Refuses what makes the catalogs larger when the disk has no more left than its reserve.
+    /// Refuses what makes the catalogs larger when the disk has no more left than its reserve, or cannot be written.
     ///
     /// - Throws: ``Problem``.
     func checkDisk() throws(Problem) {
+        // A folder that is missing, or no folder, is another error.
+        if access(configuration.catalogs.path, W_OK) != 0, [EACCES, EPERM, EROFS].contains(errno) {
+            throw Problem(
+                .readOnly,
+                "The service may only read the folder of its catalogs: nothing in it can be changed, and no snapshot be "
+                    + "made, which is written there first.")
+        }
         let disk = disk
         guard disk.isFull, let left = disk.available else { return }
         throw Problem(

@@ -1,4 +1,5 @@
 import Foundation
+import Lookalike
 @_spi(Service) import LookalikeService
 import Testing
 
@@ -113,6 +114,48 @@ import Testing
             let lines = ["Accept": "application/x-ndjson"]
             for query in ["facets=type", "counts=everything"] {
                 #expect(try await server.send("GET", Self.path + "?" + query, lines).status == 400)
+            }
+        }
+    }
+
+    /// The next part was looked up by the rank of the last entity, which changes: some came twice, and others not.
+    @Test func linesAreOfTheMomentWhenTheyBegin() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = try #require(Bundle.module.url(forResource: "Fixtures/towers", withExtension: "safetensors"))
+        let pixels = try PixelBuffer((0..<192).map { UInt8($0) }, width: 8, height: 8, format: .rgb8)
+        let ids = (0..<400).map { "\($0)" }
+        // More than the system keeps of an answer that nobody reads.
+        let note = String(repeating: "x", count: 60_000)
+        let items = ids.map {
+            IndexItem(
+                CatalogEntity(id: $0, title: "a common \($0)", attributes: ["note": note]), image: .pixels(pixels))
+        }
+        // The catalog is the service's when the indexer is gone.
+        let report = try await CatalogIndexer(
+            at: folder.appendingPathComponent("many"), model: FeaturePrintModel(contentsOf: file)
+        ).run(over: items).report()
+        #expect(report.problems.isEmpty)
+        try await TestServer.run(folder: folder) { (server: TestServer) async throws -> Void in
+            let path = "/v1/catalogs/many/entities"
+            for query in ["?text=common", "?sort=-title", "?filter=exists+note"] {
+                let reply = try await HTTPClient(port: server.port).send(
+                    "GET", path + query, ["Accept": "application/x-ndjson"], lateBody: Data()
+                ) {
+                    let titles = ["399": "common", "0": "a common and a very long title of it", "200": "b"]
+                    for (id, title) in titles {
+                        let changed = try await server.json("PATCH", path + "/\(id)", ["title": title])
+                        #expect(changed.status == 200)
+                    }
+                }
+                let found = try reply.text.split(separator: "\n").map { line in
+                    let entity = try JSONSerialization.jsonObject(with: Data(line.utf8))
+                    return try #require(entity as? [String: Any])["id"] as? String
+                }
+                #expect(found.count == 400 && Set(found) == Set(ids), "\(query)")
+                for id in ["0", "200", "399"] {
+                    _ = try await server.json("PATCH", path + "/\(id)", ["title": "a common \(id)"])
+                }
             }
         }
     }

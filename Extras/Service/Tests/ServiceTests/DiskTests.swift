@@ -58,6 +58,48 @@ import Testing
         }
     }
 
+    /// It was said that the storage is insufficient.
+    @Test(.enabled("needs root, or no root's rights") { try await canMakeReadOnly() })
+    func aFolderThatMayOnlyBeReadIsNotFull() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        try FileManager.default.copyItem(at: DemoCovers.catalog, to: folder.appendingPathComponent("covers"))
+        chmod(folder.path, 0o555)
+        defer {
+            chmod(folder.path, 0o755)
+            try? FileManager.default.removeItem(at: folder)
+        }
+        let arguments = ["--catalogs", folder.path, "--port", "0", "--log-level", "critical"]
+        let program =
+            getuid() == 0
+            ? try await Program(
+                Self.readOnly(folder, [Subprocess.service.path] + arguments),
+                executable: URL(fileURLWithPath: "/usr/bin/unshare"))
+            : try await Program(arguments)
+        #expect(try await program.send("GET", "/v1/catalogs/covers/entities").status == 200)
+        let image = try DemoCovers.image("salt-signal")
+        for (method, path) in [
+            ("POST", "/v1/catalogs/covers/snapshot"), ("PUT", "/v1/catalogs/new"),
+            ("PUT", "/v1/catalogs/covers/entities/new"),
+        ] {
+            let reply = try await program.send(method, path, body: path.hasSuffix("entities/new") ? image : nil)
+            #expect(try (reply.status, reply.code) == (403, "read-only"), "\(path): \(reply.text)")
+        }
+        try await program.end()
+    }
+
+    /// The arguments of `unshare` that run a program with a folder that root cannot write to either.
+    private static func readOnly(_ folder: URL, _ arguments: [String]) -> [String] {
+        ["-m", "sh", "-c", "mount --bind -o ro \"$0\" \"$0\" && exec \"$@\"", folder.path] + arguments
+    }
+
+    private static func canMakeReadOnly() async throws -> Bool {
+        if getuid() != 0 { return true }
+        let folder = FileManager.default.temporaryDirectory
+        let trial = try Subprocess(URL(fileURLWithPath: "/usr/bin/unshare"), readOnly(folder, ["true"]))
+        return try await trial.exit().status == 0
+    }
+
     @Test func aDiskWithSpaceIsNotFull() async throws {
         try await TestServer.run { (server: TestServer) async throws -> Void in
             let health = try await server.send("GET", "/health/ready").json

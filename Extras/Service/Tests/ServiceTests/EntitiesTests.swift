@@ -45,6 +45,32 @@ import Testing
         }
     }
 
+    /// The last of the values was taken.
+    @Test func aKeyThatComesTwiceIsRefused() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            let entity = Self.path + "/salt-signal"
+            let title = try await server.send("GET", entity).json["title"] as? String
+            let image = try DemoCovers.image("salt-signal").base64EncodedString()
+            let type = "application/json"
+            for (method, path, type, body, key) in [
+                ("PATCH", entity, type, #"{"title": "a", "title": "b"}"#, "title"),
+                ("PATCH", entity, type, #"{"attributes": {"size": 1, "si\u007ae": 2}}"#, "size"),
+                ("PATCH", Self.path + "?filter=everything", type, #"{"type": "a", "type": null}"#, "type"),
+                ("PUT", entity, type, #"{"image": "\#(image)", "title": "a", "title": "b"}"#, "title"),
+                ("POST", "/v1/catalogs/covers/search", type, #"{"filter": "everything", "filter": "x"}"#, "filter"),
+                (
+                    "POST", Self.path + ":batch", "application/x-ndjson",
+                    #"{"id": "salt-signal", "id": "a", "delete": true}"#, "id"
+                ),
+            ] {
+                let reply = try await server.send(method, path, ["Content-Type": type], body: Data(body.utf8))
+                #expect(reply.text.contains("has the key “\(key)” twice"), "\(method) \(path): \(reply.text)")
+                #expect(reply.text.contains("\"status\":400"))
+            }
+            #expect(try await server.send("GET", entity).json["title"] as? String == title)
+        }
+    }
+
     @Test func changesAndRemovalsByAFilter() async throws {
         try await TestServer.run { (server: TestServer) async throws -> Void in
             let albums = Self.escaped("type = album")

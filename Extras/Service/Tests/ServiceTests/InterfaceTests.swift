@@ -58,6 +58,20 @@ import Testing
         }
     }
 
+    /// People got JSON.
+    @Test func aWrongLinkIsAPageForPeople() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            let browser = ["Accept": "text/html,application/xhtml+xml,*/*;q=0.8"]
+            for (path, root) in [("/nothing", "./"), ("/a/b/", "./../../")] {
+                let reply = try await server.send("GET", path, browser)
+                #expect(reply.status == 404 && reply.headers["content-type"] == "text/html; charset=utf-8")
+                #expect(reply.text.contains("<a href=\"\(root)\">"))
+                #expect(try await server.send("GET", path).code == "unknown-path")
+            }
+            #expect(try await server.send("GET", "/v1/nothing", browser).code == "unknown-path")
+        }
+    }
+
     @Test func aCatalogThatIsDamagedSaysNoPath() async throws {
         try await TestServer.run { (server: TestServer) async throws -> Void in
             let folder = server.folder.appendingPathComponent("broken")

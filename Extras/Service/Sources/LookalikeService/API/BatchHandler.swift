@@ -316,7 +316,7 @@ struct BatchWriter: Sendable {
                     var id: String?
                     do {
                         let data = try line.get()
-                        if let removal = Self.removal(data) {
+                        if let removal = try Self.removal(data) {
                             id = try EntityID.named(removal)
                             return (index, id, .success(.remove(removal)))
                         }
@@ -338,10 +338,19 @@ struct BatchWriter: Sendable {
     }
 
     /// The id of the entity that a line removes; nil for another line.
-    private static func removal(_ line: Data) -> String? {
+    ///
+    /// - Throws: ``Problem`` for a key that comes twice.
+    private static func removal(_ line: Data) throws(Problem) -> String? {
         // Lines with images are long, and are not read twice.
-        guard line.count <= 4096, let removal = try? Removal(json: line), removal.delete else { return nil }
-        return removal.id.text
+        guard line.count <= 4096 else { return nil }
+        do {
+            let removal = try Removal(json: line)
+            return removal.delete ? removal.id.text : nil
+        } catch let problem as Problem {
+            throw problem
+        } catch {
+            return nil
+        }
     }
 
     private func write(

@@ -24,6 +24,13 @@ struct CatalogHandler: Sendable {
             let name: String
             let digest: String
             let dimension: Int
+            /// Whether words find images.
+            let readsTexts: Bool
+
+            init(_ model: FeaturePrintModel) {
+                (name, digest) = (model.identity.name, model.identity.digest)
+                (dimension, readsTexts) = (model.dimension, model.readsTexts)
+            }
         }
 
         struct Bytes: Encodable, Sendable {
@@ -134,9 +141,7 @@ struct CatalogHandler: Sendable {
                 name: served.name.description, entities: catalog.count,
                 entitiesWithLocalFeatures: catalog.hasLocalFeatures ? catalog.count : 0, revision: 0, types: [:],
                 labels: [:], attributes: [:],
-                model: Details.Model(
-                    name: catalog.model.identity.name, digest: catalog.model.identity.digest,
-                    dimension: catalog.model.dimension),
+                model: Details.Model(catalog.model),
                 bytes: Details.Bytes(database: 0, matrix: 0, invertedLists: 0))
         }
         let (info, vocabulary) = try await served.summary(in: pool)
@@ -145,7 +150,7 @@ struct CatalogHandler: Sendable {
             entitiesWithLocalFeatures: info.entitiesWithLocalFeatures, revision: info.revision,
             types: Dictionary(info.typeCounts.map { ($0.value, $0.count) }, uniquingKeysWith: +).mostFrequent,
             labels: vocabulary.labels, attributes: vocabulary.attributes,
-            model: Details.Model(name: info.model.name, digest: info.model.digest, dimension: info.dimension),
+            model: Details.Model(catalog.model),
             bytes: Details.Bytes(
                 database: info.databaseBytes, matrix: info.matrixBytes, invertedLists: info.invertedListBytes))
     }

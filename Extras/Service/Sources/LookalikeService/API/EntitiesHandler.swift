@@ -103,7 +103,8 @@ struct EntitiesHandler: Sendable {
         var deleted: Int?
     }
 
-    private static let pageOfLines = 1000
+    /// Entities of which lines are in memory at once.
+    private static let partOfLines = 256
 
     /// A page as JSON, or all that follow as lines of JSON.
     func list(_ request: Request, _ context: ServiceContext) async throws -> Response {
@@ -124,31 +125,59 @@ struct EntitiesHandler: Sendable {
                 .timeLimit, "The list takes longer than \(service.configuration.limits.requestTime).")
             return Response(
                 try await context.working(limit: service.configuration.limits.requestTime, else: late) {
-                    try await page(list, limit ?? 100, place, context).page
+                    try await page(list, limit ?? 100, place, context)
                 })
         }
         guard limit == nil, list.facets.isEmpty, list.counts.isEmpty else {
             throw Problem(
                 .invalidRequest, "Lines have no “limit”, “facets” and “counts”: they end with the last entity.")
         }
-        // The first page is read before the answer begins, so that errors have a status.
-        let first = try await page(list, Self.pageOfLines, place, context)
+        // What a client reads slowly must not hold the database: the list holds rows, whose entities are read in parts.
+        let (id, rows) = try await service.store.using(name) { served in
+            try await service.printPool.run(for: context.client) {
+                guard
+                    let rows = try await served.local.rows(
+                        where: list.condition, text: list.text, order: list.order, after: place)
+                else { throw Self.foreignCursor }
+                return (served.id, rows)
+            }
+        }
         return Response(
             status: .ok, headers: [.contentType: "application/x-ndjson", .cacheControl: "no-store"],
             body: ResponseBody { writer in
-                var (page, next) = first
-                while true {
-                    var buffer = ByteBuffer()
-                    for entity in page.entities {
-                        buffer.writeImmutableBuffer(ByteBuffer(json: entity))
-                        buffer.writeString("\n")
-                    }
-                    if buffer.readableBytes > 0 { try await writer.write(buffer) }
-                    guard next != nil else { break }
-                    (page, next) = try await self.page(list, Self.pageOfLines, next, context, isPatient: true)
+                for start in stride(from: 0, to: rows.count, by: Self.partOfLines) {
+                    let part = rows[start..<min(start + Self.partOfLines, rows.count)]
+                    let lines = try await self.lines(of: part, of: list, in: id, context)
+                    if lines.readableBytes > 0 { try await writer.write(lines) }
                 }
                 try await writer.finish(nil)
             })
+    }
+
+    /// Some entities of a list as lines of JSON, without those that were removed meanwhile.
+    ///
+    /// - Parameter id: the catalog that has the rows. If another one has taken its place, the answer is cut off.
+    private func lines(
+        of rows: ArraySlice<Int64>, of list: List, in id: UUID, _ context: ServiceContext
+    ) async throws -> ByteBuffer {
+        try await service.store.using(list.catalog) { served in
+            guard served.id == id else { throw Problem(.unknownCatalog, "The catalog was replaced meanwhile.") }
+            return try await service.printPool.run(for: context.client, isPatient: true) {
+                let stored = try await served.local.storedEntities(forKeys: Array(rows))
+                var buffer = ByteBuffer()
+                for entity in rows.compactMap({ stored[$0]?.entity }) {
+                    buffer.writeImmutableBuffer(ByteBuffer(json: answer(entity, of: list)))
+                    buffer.writeString("\n")
+                }
+                return buffer
+            }
+        }
+    }
+
+    private func answer(_ entity: CatalogEntity, of list: List) -> SelectedFields {
+        SelectedFields(
+            answer: EntityAnswer(entity, catalog: list.catalog, links: service.links, isTyped: list.isTyped),
+            selection: list.selection)
     }
 
     /// Changes the metadata of all entities that satisfy a condition.
@@ -193,20 +222,14 @@ struct EntitiesHandler: Sendable {
     }
 
     private func page(
-        _ list: List, _ limit: Int, _ place: EntityPlace?, _ context: ServiceContext, isPatient: Bool = false
-    ) async throws -> (page: Page, next: EntityPlace?) {
+        _ list: List, _ limit: Int, _ place: EntityPlace?, _ context: ServiceContext
+    ) async throws -> Page {
         try await service.store.using(list.catalog) { served in
-            try await service.printPool.run(for: context.client, isPatient: isPatient) {
+            try await service.printPool.run(for: context.client) {
                 guard
                     let (entities, next) = try await served.local.page(
                         where: list.condition, text: list.text, order: list.order, limit: limit, after: place)
                 else { throw Self.foreignCursor }
-                let answers = entities.map {
-                    SelectedFields(
-                        answer: EntityAnswer(
-                            $0, catalog: list.catalog, links: service.links, isTyped: list.isTyped),
-                        selection: list.selection)
-                }
                 let facets =
                     list.facets.isEmpty
                     ? nil : try await served.facets(where: list.condition, text: list.text, by: list.facets)
@@ -218,7 +241,9 @@ struct EntitiesHandler: Sendable {
                         try await served.local.counts(
                             of: list.counts.map(\.condition), where: list.condition, text: list.text)
                     ).map { Count(filter: $0.text, count: $1) }
-                return (Page(entities: answers, facets: facets, counts: counts, next: next.map(list.cursor)), next)
+                return Page(
+                    entities: entities.map { answer($0, of: list) }, facets: facets, counts: counts,
+                    next: next.map(list.cursor))
             }
         }
     }

@@ -116,8 +116,14 @@ protocol RequestObject: Decodable {
 extension RequestObject {
     /// Decodes an object.
     ///
-    /// - Throws: `DecodingError`.
-    init(json data: Data) throws { self = try JSONDecoder().decode(KnownKeys<Self>.self, from: data).object }
+    /// - Throws: `DecodingError`, and ``Problem`` for a key that an object has twice: one of its values would be lost.
+    init(json data: Data) throws {
+        let object = try JSONDecoder().decode(KnownKeys<Self>.self, from: data).object
+        if let key = JSONShape(data).repeatedKey {
+            throw Problem(.invalidJSON, "An object has the key “\(key.prefix(64))” twice.")
+        }
+        self = object
+    }
 }
 
 private struct KnownKeys<Object: RequestObject>: Decodable {

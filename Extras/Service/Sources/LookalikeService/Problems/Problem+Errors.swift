@@ -107,15 +107,16 @@ struct ProblemMiddleware: RouterMiddleware {
         do {
             return try await next(request, context)
         } catch {
-            let response = response(to: error, context)
+            let response = response(to: error, request, context)
             // The client would take a body for the next answer (RFC 9110, section 9.3.2).
             return request.method == .head ? response.createHeadResponse() : response
         }
     }
 
-    private func response(to error: any Error, _ context: ServiceContext) -> Response {
+    private func response(to error: any Error, _ request: Request, _ context: ServiceContext) -> Response {
         switch error {
         case let error as HTTPError where error.status == .notFound:
+            if isOfBrowser(request) { return Self.wrongLink(request.uri.path) }
             return Problem(.unknownPath, "There is nothing at this path.").response()
         case let error as HTTPError:
             return Problem(.invalidRequest, "The request cannot be read (\(error.status.code)).").response()
@@ -127,6 +128,42 @@ struct ProblemMiddleware: RouterMiddleware {
             }
             return problem.response()
         }
+    }
+
+    /// Whether a person opened the link, and not a program a path of the interface.
+    private func isOfBrowser(_ request: Request) -> Bool {
+        [.get, .head].contains(request.method) && !request.uri.path.hasPrefix("/v1/")
+            && request.headers[values: .accept].contains { $0.contains("text/html") }
+    }
+
+    /// A page for people. Its links are relative: a proxy may serve the service below a path.
+    private static func wrongLink(_ path: String) -> Response {
+        let root = "./" + String(repeating: "../", count: max(0, path.utf8.count { $0 == UInt8(ascii: "/") } - 1))
+        let page = """
+            <!doctype html>
+            <html lang="en">
+            <head>
+            <meta charset="utf-8">
+            <meta name="viewport" content="width=device-width, initial-scale=1">
+            <meta name="color-scheme" content="light dark">
+            <title>Wrong link – Lookalike</title>
+            <link rel="stylesheet" href="\(root)page.css">
+            </head>
+            <body>
+            <main>
+            <section>
+            <h1>There is nothing at this address</h1>
+            <p>The link is wrong, or what it led to is somewhere else now.</p>
+            <p><a href="\(root)">Search the catalog</a></p>
+            </section>
+            </main>
+            </body>
+            </html>
+
+            """
+        return Response(
+            status: .notFound, headers: [.contentType: "text/html; charset=utf-8", .cacheControl: "no-store"],
+            body: ResponseBody(byteBuffer: ByteBuffer(string: page)))
     }
 }
 #endif

@@ -43,6 +43,7 @@ struct Problem: Error, Sendable {
         case timeLimit = "time-limit"
         case storage
         case diskFull = "disk-full"
+        case readOnly = "read-only"
         case unavailable
         case cancelled
         case inner = "internal-error"
@@ -104,7 +105,7 @@ extension Problem.Code {
         switch self {
         case .invalidRequest, .invalidJSON, .invalidForm: .badRequest
         case .unauthorized: .unauthorized
-        case .forbidden: .forbidden
+        case .forbidden, .readOnly: .forbidden
         case .unknownPath, .unknownCatalog, .unknownEntity, .unknownTask, .noThumbnail: .notFound
         case .methodNotAllowed: .methodNotAllowed
         case .slowBody: .requestTimeout
@@ -158,6 +159,7 @@ extension Problem.Code {
         case .incomparableAttribute: "The attribute is a text in all entities"
         case .damagedSnapshot: "The snapshot is damaged"
         case .diskFull: "The disk is full"
+        case .readOnly: "The catalogs cannot be changed"
         case .overloaded: "The service has too much to do"
         case .rateLimited: "The client sends too many requests"
         case .timeLimit: "The request takes too long"

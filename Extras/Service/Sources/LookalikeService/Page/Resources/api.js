@@ -26,6 +26,8 @@ export class ServiceError extends Error {
     super(WORDS[problem.code] || problem.detail || problem.title || "The service did not answer.");
     this.code = problem.code ?? "no-answer";
     this.status = problem.status ?? 0;
+    /** Whether another key may help. */
+    this.needsKey = ["unauthorized", "forbidden"].includes(this.code);
   }
 }
 
@@ -129,12 +131,19 @@ function entityPath(catalog, id) {
   return `v1/catalogs/${catalog}/entities/${encodeURIComponent(id)}`;
 }
 
-export async function searchImage(catalog, image, options, signal, onProgress) {
+/** @param isExtra what can be left out if the service is busy */
+export async function searchImage(catalog, image, options, signal, onProgress, isExtra = false) {
   const query = new URLSearchParams(options);
   const response = await send(`v1/catalogs/${catalog}/search?${query}`, {
-    method: "POST", body: image, headers: { "Content-Type": typeOf(image) }, signal, onProgress,
+    method: "POST", body: image, headers: { "Content-Type": typeOf(image) }, signal, onProgress, isExtra,
   });
   return response.json();
+}
+
+/** Searches by words, in a catalog whose model reads texts. */
+export async function searchWords(catalog, words, options, signal) {
+  const query = new URLSearchParams({ words, ...options });
+  return (await send(`v1/catalogs/${catalog}/search?${query}`, { signal })).json();
 }
 
 /** A photo that this browser cannot show, as a JPEG file. */
@@ -152,14 +161,18 @@ export async function searchJSON(catalog, search, signal, isExtra = false) {
   return response.json();
 }
 
+export const getBlob = async (path, signal) => (await send(path, { signal })).blob();
+
 /** Shows an image of the service in an element; with a key, the element itself could not ask for it. */
 export async function showImage(element, path) {
   if (!key) {
+    // An entity that came as a print has none.
+    element.addEventListener("error", () => element.removeAttribute("src"), { once: true });
     element.src = address(path);
     return;
   }
   try {
-    const blob = await (await send(path)).blob();
+    const blob = await getBlob(path);
     element.src = URL.createObjectURL(blob);
     element.addEventListener("load", () => URL.revokeObjectURL(element.src), { once: true });
   } catch {
@@ -169,12 +182,25 @@ export async function showImage(element, path) {
 
 export const getEntity = async (catalog, id) => getJSON(entityPath(catalog, id));
 
-/** Puts an entity. What it replaces can be put back with the tag, unless that is null. */
-export async function putEntity(catalog, id, image, fields, onProgress) {
-  const query = new URLSearchParams(Object.entries({ ...fields, undo: true }).filter(([, value]) => value !== ""));
-  const response = await send(`${entityPath(catalog, id)}?${query}`, {
-    method: "PUT", body: image, headers: { "Content-Type": typeOf(image) }, onProgress,
+/** A page of the entities, or of those with the words of a text. */
+export const listEntities = (catalog, options) => (
+  getJSON(`v1/catalogs/${catalog}/entities?${new URLSearchParams(options)}`));
+
+/** All of them, with their ids and titles alone. */
+export async function allEntities(catalog, options) {
+  const query = new URLSearchParams({ ...options, fields: "id,title" });
+  const response = await send(`v1/catalogs/${catalog}/entities?${query}`, {
+    headers: { Accept: "application/x-ndjson" },
   });
+  return (await response.text()).split("\n").filter(Boolean).map((line) => JSON.parse(line));
+}
+
+/** Puts an entity with its images. What it replaces can be put back with the tag, unless that is null. */
+export async function putEntity(catalog, id, images, fields, onProgress) {
+  const form = new FormData();
+  for (const image of images) form.append("image", image, "photo");
+  for (const [name, value] of Object.entries(fields)) if (value !== "") form.append(name, value);
+  const response = await send(`${entityPath(catalog, id)}?undo=true`, { method: "PUT", body: form, onProgress });
   return { isNew: response.status === 201, tag: response.headers.get("X-Undo") && response.headers.get("ETag") };
 }
 

@@ -27,6 +27,19 @@ export const isolated = (text) => `\u2068${text}\u2069`;
 
 export const nameOf = (entity) => entity.title || entity.id;
 
+/** The values of an attribute: those of a list in JSON, or itself. */
+function valuesOf(text) {
+  if (!text.startsWith("[")) return [text];
+  try {
+    return JSON.parse(text).map(String);
+  } catch {
+    return [text];
+  }
+}
+
+/** Tags of a card; more of them say less. */
+const MOST_TAGS = 6;
+
 const percent = (value) => {
   const rounded = Math.round(value * 100);
   if (rounded === 0) return "less than 1 %";
@@ -66,7 +79,9 @@ function numbers(result) {
   if (result.distance !== undefined) lines.push(["Distance", result.distance.toFixed(2)]);
   if (result.inliers !== undefined) lines.push(["Points that agree", String(result.inliers)]);
   if (entity.imageCount) lines.push(["Photos", String(entity.imageCount)]);
-  for (const [name, value] of Object.entries(entity.attributes)) lines.push([name, value]);
+  if (entity.type) lines.push(["Type", entity.type]);
+  if (entity.labels.length) lines.push(["Labels", entity.labels.join(", ")]);
+  for (const [name, value] of Object.entries(entity.attributes)) lines.push([name, valuesOf(value).join(", ")]);
   const made = element("details", "numbers");
   const list = element("dl");
   for (const [term, value] of lines) list.append(element("dt", "", term), element("dd", "", value));
@@ -106,9 +121,11 @@ function card(result, index, isNumbered, actions) {
   }
   const tags = element("p", "tags");
   const values = Object.entries(entity.attributes).filter(([name]) => name.toLowerCase() !== "url");
-  for (const text of [entity.type, ...values.map(([, value]) => value), ...entity.labels]) {
-    if (text) tags.append(element("span", "", text));
-  }
+  const texts = [entity.type, ...values.flatMap(([, value]) => valuesOf(value)), ...entity.labels].filter(Boolean);
+  // One more takes no more space than the number of those that are left out.
+  const isCut = texts.length > MOST_TAGS + 1;
+  tags.append(...texts.slice(0, isCut ? MOST_TAGS : texts.length).map((text) => element("span", "", text)));
+  if (isCut) tags.append(element("span", "rest", `+${texts.length - MOST_TAGS}`));
   if (tags.childElementCount) body.append(tags);
   const row = element("p", "links");
   const out = link(entity);

@@ -2,7 +2,9 @@
 
 import { element } from "./cards.js";
 
-const MOST_ATTRIBUTES = 6;
+/** Attributes that are counted, and filters that are shown. */
+const MOST_ATTRIBUTES = 12;
+const MOST_FILTERS = 6;
 const MOST_VALUES = 40;
 
 const capitalized = (name) => name.charAt(0).toUpperCase() + name.slice(1);
@@ -69,13 +71,37 @@ export class Filters {
     return search;
   }
 
-  /** Shows the facets of a result. A menu that is open stays open, and what has the focus keeps it. */
-  show(facets) {
+  /**
+   * How evenly the values of a facet divide the results: the probability that two of them differ. What is different
+   * for nearly all results, as a number of an article is, comes last.
+   */
+  static division({ values }, count) {
+    const without = Math.max(0, values.reduce((left, value) => left - value.count, count));
+    const same = [...values.map((value) => value.count), without]
+      .reduce((sum, number) => sum + (number / count) ** 2, 0);
+    const isOfEach = values.length > 8 && values[0].count === 1;
+    return isOfEach ? 0 : Math.max(0, 1 - same);
+  }
+
+  /**
+   * Shows the facets of a result that divide it. A menu that is open stays open, and what has the focus keeps it.
+   *
+   * @param count the results that are known; there may be more
+   */
+  show(facets, count) {
     const open = this.container.querySelector("details[open]")?.dataset.key;
     const focused = this.container.contains(document.activeElement) ? document.activeElement : null;
     const { key, value } = { key: focused?.closest("details").dataset.key, value: focused?.value };
-    // One value alone narrows nothing.
-    const shown = facets.filter((facet) => facet.values.length > 1 || this.chosen.has(facet.key));
+    // What all results have narrows nothing.
+    const counts = facets.flatMap(({ key: name, values }) => values
+      .filter(({ value }) => !this.isActive || this.chosen.get(name) === value).map((value) => value.count));
+    const most = Math.max(count, ...counts);
+    const dividing = facets
+      .map(({ key: name, values }) => ({ key: name, values: values.filter((item) => item.count < most) }))
+      .filter((facet) => facet.values.length && !this.chosen.has(facet.key))
+      .sort((a, b) => Filters.division(b, most) - Filters.division(a, most)).slice(0, MOST_FILTERS);
+    const shown = facets.flatMap((facet) => (
+      this.chosen.has(facet.key) ? [facet] : dividing.filter((other) => other.key === facet.key)));
     this.container.replaceChildren(...shown.map((facet) => this.menu(facet)));
     this.container.hidden = !shown.length;
     for (const menu of this.container.children) {

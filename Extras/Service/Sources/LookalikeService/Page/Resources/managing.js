@@ -1,11 +1,16 @@
 // The view that changes a catalog: what is in it, entities, and catalogs as a whole.
 
-import { deleteCatalog, deleteEntity, getEntity, patchEntity, putCatalog, searchJSON, showImage } from "./api.js";
+import {
+  allEntities, deleteCatalog, deleteEntity, getEntity, listEntities, patchEntity, putCatalog, showImage,
+} from "./api.js";
 import { button, element, isolated, nameOf } from "./cards.js";
 
 const PAGE_SIZE = 30;
+/** Changes that are sent at once: the service writes those that come together in one go. */
+const AT_ONCE = 6;
 
 const lines = (text) => text.split("\n").map((line) => line.trim()).filter(Boolean);
+const things = (number) => (number === 1 ? "1 entity" : `${number.toLocaleString("en")} entities`);
 
 /** Attributes of lines such as “year: 2001”. */
 function attributesOf(text) {
@@ -27,13 +32,16 @@ export function setUpManaging({ catalog, onChanged, onCatalogs, onNoKey }) {
   const field = (id) => document.getElementById(id);
   const [status, error, list, more] = ["manage-status", "manage-error", "entities", "entities-more"].map(field);
   let cursor = null;
-  let asked = 0;
+  let requests = 0;
   let edited = null;
+  /** The titles of the entities that are selected, by their ids; of some that are not shown, too. */
+  const selected = new Map();
 
   function tell(failure, place = error) {
     place.textContent = failure.message;
     place.hidden = false;
-    if (failure.status === 401 || failure.status === 403) onNoKey();
+    place.scrollIntoView({ block: "nearest" });
+    if (failure.needsKey) onNoKey();
   }
 
   /** Does something that may fail; true if it did not. */
@@ -53,6 +61,15 @@ export function setUpManaging({ catalog, onChanged, onCatalogs, onNoKey }) {
   function row(entity) {
     const item = element("li");
     item.dataset.id = entity.id;
+    const box = element("input");
+    box.type = "checkbox";
+    box.checked = selected.has(entity.id);
+    box.setAttribute("aria-label", `Select ${nameOf(entity)}`);
+    box.addEventListener("change", () => {
+      if (box.checked) selected.set(entity.id, nameOf(entity));
+      else selected.delete(entity.id);
+      showSelection();
+    });
     const image = element("img", "thumb");
     image.alt = "";
     image.loading = "lazy";
@@ -61,24 +78,28 @@ export function setUpManaging({ catalog, onChanged, onCatalogs, onNoKey }) {
     text.append(element("strong", "", nameOf(entity)), element("span", "sub", entity.id));
     const change = button("Change", "", () => edit(entity));
     change.setAttribute("aria-label", `Change ${nameOf(entity)}`);
-    item.append(image, text, change);
+    item.append(box, image, text, change);
     return item;
   }
 
-  async function browse(isNextPage = false) {
-    asked += 1;
-    const number = asked;
+  /** What the field asks for. */
+  const asked = () => {
     const text = field("browse").value.trim();
+    return text ? { text } : {};
+  };
+
+  async function browse(isNextPage = false) {
+    requests += 1;
+    const number = requests;
+    const { text } = asked();
     await attempt(async () => {
-      // No filter at all is a list of everything.
-      const search = text ? { text, limit: 50 } : { types: [], limit: PAGE_SIZE };
-      if (isNextPage) search.cursor = cursor;
-      const answer = await searchJSON(catalog(), search);
-      let entities = answer.results.map((result) => result.entity);
+      const answer = await listEntities(
+        catalog(), { ...asked(), limit: PAGE_SIZE, ...(isNextPage && { cursor }) });
+      let { entities } = answer;
       if (text && !entities.length) {
         entities = await getEntity(catalog(), text).then((entity) => [entity], () => []);
       }
-      if (number !== asked) return;
+      if (number !== requests) return;
       const start = isNextPage ? list.childElementCount : 0;
       if (!isNextPage) list.replaceChildren();
       list.append(...entities.map(row));
@@ -86,8 +107,122 @@ export function setUpManaging({ catalog, onChanged, onCatalogs, onNoKey }) {
       cursor = answer.next ?? null;
       more.hidden = !cursor;
       if (isNextPage) list.children[start]?.querySelector("button").focus();
+      showSelection();
     });
   }
+
+  // MARK: Several entities
+
+  function showSelection() {
+    const { size } = selected;
+    field("selection").hidden = !size && !list.querySelector("input");
+    field("select-none").hidden = !size;
+    field("selected").hidden = !size;
+    field("selected-count").textContent = size ? `${things(size)} selected` : "";
+    for (const box of list.querySelectorAll("input")) box.checked = selected.has(box.closest("li").dataset.id);
+    disarmMany();
+  }
+
+  field("select-all").addEventListener("click", () => attempt(async () => {
+    for (const entity of await allEntities(catalog(), asked())) selected.set(entity.id, nameOf(entity));
+    // An id was typed.
+    if (!selected.size) for (const item of list.querySelectorAll("[data-id]")) selected.set(item.dataset.id, "");
+    showSelection();
+  }));
+  field("select-none").addEventListener("click", () => {
+    selected.clear();
+    showSelection();
+    field("select-all").focus();
+  });
+
+  /** Does something with each selected entity; what fails stays selected. */
+  async function withEach(action, done) {
+    const [progress, ids] = [field("many-progress"), [...selected.keys()]];
+    const [place, total] = [catalog(), ids.length];
+    let failure = null;
+    let count = 0;
+    error.hidden = true;
+    progress.hidden = false;
+    field("many-edit").disabled = true;
+    field("many-delete").disabled = true;
+    const worker = async () => {
+      while (ids.length) {
+        const id = ids.shift();
+        try {
+          await action(place, id);
+          selected.delete(id);
+        } catch (problem) {
+          // Somebody else has removed it.
+          if (problem.status === 404) selected.delete(id);
+          failure ??= problem;
+          if (problem.status !== 404 && (problem.needsKey || !problem.status)) ids.length = 0;
+        }
+        count += 1;
+        progress.value = count / total;
+        status.textContent = `${count} of ${things(total)} …`;
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, worker));
+    progress.hidden = true;
+    field("many-edit").disabled = false;
+    field("many-delete").disabled = false;
+    status.textContent = `${things(total - selected.size)} ${done}.`;
+    if (failure) tell(new Error(`${selected.size} of ${total} could not be: ${failure.message}`));
+    if (failure?.needsKey) onNoKey();
+    showSelection();
+    field("manage-status").scrollIntoView({ block: "nearest" });
+    await onChanged();
+    await browse();
+  }
+
+  field("many-edit").addEventListener("click", () => {
+    field("many-form").reset();
+    field("many-title").textContent = `Change ${things(selected.size)}`;
+    field("many-error").hidden = true;
+    field("many-dialog").showModal();
+  });
+  field("many-close").addEventListener("click", () => field("many-dialog").close());
+  field("many-form").addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const [added, removed] = [field("many-add").value, field("many-remove").value].map(lines);
+    const patch = {};
+    const isRead = await attempt(async () => {
+      if (field("many-type").value.trim()) patch.type = field("many-type").value.trim();
+      // Without a value, the attribute is removed.
+      const attributes = Object.entries(attributesOf(field("many-attributes").value))
+        .map(([name, value]) => [name, value || null]);
+      if (attributes.length) patch.attributes = Object.fromEntries(attributes);
+      if (!Object.keys(patch).length && !added.length && !removed.length) throw new Error("Nothing is to be changed.");
+    }, field("many-error"));
+    if (!isRead) return;
+    field("many-dialog").close();
+    await withEach(async (place, id) => {
+      const own = { ...patch };
+      if (added.length || removed.length) {
+        const { labels } = await getEntity(place, id);
+        own.labels = [...new Set([...labels, ...added])].filter((label) => !removed.includes(label));
+      }
+      await patchEntity(place, id, own);
+    }, "changed");
+    field("select-all").focus();
+  });
+
+  let isArmedForMany = false;
+  function disarmMany() {
+    isArmedForMany = false;
+    field("many-delete").textContent = "Delete";
+  }
+
+  field("many-delete").addEventListener("click", async () => {
+    if (!isArmedForMany) {
+      isArmedForMany = true;
+      field("many-delete").textContent = `Delete ${things(selected.size)} for good`;
+      return;
+    }
+    disarmMany();
+    await withEach(deleteEntity, "deleted");
+    field("select-all").focus();
+  });
 
   more.addEventListener("click", () => browse(true));
   let timer;
@@ -154,6 +289,8 @@ export function setUpManaging({ catalog, onChanged, onCatalogs, onNoKey }) {
     const item = [...list.children].find((other) => other.dataset.id === id);
     const next = (item?.nextElementSibling ?? item?.previousElementSibling)?.dataset.id;
     item?.remove();
+    selected.delete(id);
+    showSelection();
     focusRow(next);
     onChanged();
   });
@@ -188,6 +325,7 @@ export function setUpManaging({ catalog, onChanged, onCatalogs, onNoKey }) {
     if (isOpening) {
       field("browse").value = "";
       status.textContent = "";
+      selected.clear();
     }
     return browse();
   };

@@ -1,7 +1,7 @@
 // The page: what was asked last, and what is shown of it.
 
 import {
-  address, getJSON, hasKey, searchImage, searchJSON, setKey, showImage, whenBusy,
+  address, getBlob, getEntity, getJSON, hasKey, searchImage, searchJSON, searchWords, setKey, showImage, whenBusy,
 } from "./api.js";
 import { setUpAdding } from "./adding.js";
 import { setUpCamera } from "./camera.js";
@@ -50,7 +50,7 @@ const actions = {
     stage.light(index);
     lightCard(cards, index);
   },
-  similar: (entity) => searchLike({ id: entity.id, name: nameOf(entity) }),
+  similar: (entity) => searchLike(entity),
 };
 stage.onPoint = actions.light;
 whenBusy((seconds) => {
@@ -96,7 +96,7 @@ function tell(failure) {
   status.textContent = "";
   // Nothing is shown of what was asked.
   const isAlone = field("welcome").hidden && !cards.childElementCount && !smallCards.childElementCount;
-  if (isAlone) headed("That did not work");
+  if (isAlone) headed(["unknown-entity", "wrong-link"].includes(failure.code) ? "Wrong link" : "That did not work");
   error.replaceChildren(element("p", "", failure.message));
   if (again && (failure.code === "no-answer" || failure.status >= 500)) {
     error.append(button("Try again", "", () => again()));
@@ -194,15 +194,21 @@ async function searchName(name, way = "push") {
   shown = { kind: "name", name };
   again = () => searchName(name, way);
   headed(`Named “${isolated(name)}”`);
-  const answer = await ask(`Looking for “${isolated(name)}”…`, (signal) => (
-    entitiesNamed(catalog.name, name, signal)));
+  const answer = await ask(`Looking for “${isolated(name)}”…`, async (signal) => {
+    const [named, described] = await Promise.all([
+      entitiesNamed(catalog.name, name, signal),
+      catalog.model.readsTexts ? searchWords(catalog.name, name, { limit: PAGE_SIZE }, signal) : null,
+    ]);
+    return { ...named, described };
+  });
   if (!answer) return;
   results = answer.results;
   showCards(cards, results, false, actions);
+  if (answer.described) showDescribed(answer.described);
   remember(way);
   if (!results.length) {
     status.textContent = "Nothing has this name.";
-    cards.append(emptyCard("Try another word of the title, or a photo."));
+    if (!smallCards.childElementCount) cards.append(emptyCard("Try another word of the title, or a photo."));
   } else if (answer.isNear) {
     status.textContent = `Nothing has just this name. Did you mean ${listed(results)}?`;
   } else {
@@ -211,13 +217,41 @@ async function searchName(name, way = "push") {
   arrive();
 }
 
-async function searchLike({ id, name }, way = "push") {
-  shown = { kind: "like", id, name };
-  again = () => searchLike({ id, name }, way);
+/** Shows whose pictures are as the words say, below what has the name. */
+function showDescribed(answer) {
+  shown.query = answer.query;
+  const known = new Set(results.map(({ entity }) => entity.id));
+  addSmallCards(smallCards, answer.results.filter(({ entity }) => !known.has(entity.id)), actions);
+  field("small-title").textContent = `Pictures that look like “${isolated(shown.name)}”`;
+  field("small-title").hidden = !smallCards.childElementCount;
+  cursor = answer.next ?? null;
+  more.hidden = !cursor;
+  more.textContent = "More";
+}
+
+/** Searches for what resembles an entity, whose picture takes the place of the photo. */
+async function searchLike({ id, ...known }, way = "push") {
+  const mine = {};
+  newest = mine;
+  again = () => searchLike({ id, ...known }, way);
   filters.clear();
-  const answer = await ask(`Looking for more like ${isolated(name)}…`, (signal) => (
-    searchKept({ limit: PAGE_SIZE }, signal)));
-  if (!answer) return;
+  shown = { kind: "like", id, name: nameOf({ id, ...known }) };
+  const answer = await ask(`Looking for more like ${isolated(shown.name)}…`, async (signal) => {
+    const entity = known.thumbnail ? { id, ...known } : await getEntity(catalog.name, id);
+    const [found, picture] = await Promise.all([
+      searchKept({ limit: PAGE_SIZE }, signal),
+      // An entity that came as a print has none.
+      getBlob(entity.thumbnail, signal).catch((failure) => {
+        if (failure.status !== 404) throw failure;
+      }),
+    ]);
+    return { ...found, entity, picture };
+  });
+  if (!answer || newest !== mine) return;
+  shown.name = nameOf(answer.entity);
+  leavePhoto();
+  if (answer.picture) await showPhoto(answer.picture, `${shown.name}, of the catalog`);
+  if (newest !== mine) return;
   showSimilar(answer);
   remember(way);
   offerFilters();
@@ -376,7 +410,8 @@ async function offerFilters() {
       counted(keys.filter((key) => !filters.chosen.has(key))), ...chosen.map((key) => counted([key], key)),
     ]);
     if (shown !== current) return;
-    filters.show(answers.flat().sort((a, b) => keys.indexOf(a.key) - keys.indexOf(b.key)));
+    const facets = answers.flat().sort((a, b) => keys.indexOf(a.key) - keys.indexOf(b.key));
+    filters.show(facets, cards.querySelectorAll(".card").length + smallCards.childElementCount);
   } catch { /* Without filters the page is still of use. */ }
 }
 
@@ -395,9 +430,8 @@ async function take(file, { sample, region, way = "push" } = {}) {
   try {
     const ready = await prepared(file);
     if (newest !== file) return;
-    await stage.show(ready);
+    await showPhoto(ready, "Your photo");
     if (newest !== file) return;
-    photo = ready;
   } catch (failure) {
     if (newest !== file) return;
     leavePhoto();
@@ -405,6 +439,18 @@ async function take(file, { sample, region, way = "push" } = {}) {
     return;
   }
   stage.setRegion(region ?? null);
+  shown = { kind: "photo", sample };
+  headed("Your photo");
+  hint();
+  await searchPhoto(way);
+}
+
+/** Shows a photo in the place where one is chosen. */
+async function showPhoto(blob, name) {
+  const mine = newest;
+  await stage.show(blob, name);
+  if (newest !== mine) return;
+  photo = blob;
   field("drop").hidden = true;
   document.body.classList.remove("named");
   document.body.classList.add("photo");
@@ -412,10 +458,6 @@ async function take(file, { sample, region, way = "push" } = {}) {
   photoKey = `${performance.timeOrigin}-${photoCount}`;
   photos.set(photoKey, photo);
   for (const key of [...photos.keys()].slice(0, -KEPT_PHOTOS)) photos.delete(key);
-  shown = { kind: "photo", sample };
-  headed("Your photo");
-  hint();
-  await searchPhoto(way);
 }
 
 /** Goes back to where a photo is chosen. */
@@ -457,7 +499,12 @@ document.addEventListener("paste", (event) => {
   const [file] = files(event.clipboardData);
   if (file && field("manage").hidden) take(file);
 });
-const camera = setUpCamera(field("photograph"), take, () => hint());
+const camera = setUpCamera(field("photograph"), {
+  onPhoto: take,
+  onClose: () => hint(),
+  search: (frame, signal) => (
+    searchImage(catalog.name, frame, { limit: 3 }, signal, undefined, true)),
+});
 field("another").addEventListener("click", () => {
   clear();
   field("choose").focus();
@@ -498,7 +545,7 @@ async function offerEntities() {
     image.alt = "";
     image.loading = "lazy";
     showImage(image, entity.thumbnail);
-    const like = button("", "", () => searchLike({ id: entity.id, name: nameOf(entity) }));
+    const like = button("", "", () => searchLike(entity));
     like.setAttribute("aria-label", `More like ${nameOf(entity)}`);
     like.append(image, element("span", "", nameOf(entity)));
     item.append(like);
@@ -513,14 +560,18 @@ async function takeSample(path, options = {}) {
   again = () => takeSample(path, options);
   try {
     const answer = await fetch(address(path));
-    if (!answer.ok) throw new Error("There is no such sample.");
+    if (!answer.ok) throw wrongLink("There is no such sample photo here.");
     const file = await answer.blob();
     if (newest !== mine) return;
     await take(file, { ...options, sample: decodeURIComponent(path.split("/").pop()) });
   } catch (failure) {
+    field("welcome").hidden = true;
     tell(failure instanceof TypeError ? new Error("The service cannot be reached.") : failure);
   }
 }
+
+/** An error of an address that leads nowhere. */
+const wrongLink = (words) => Object.assign(new Error(words), { code: "wrong-link", status: 404 });
 
 // MARK: Names
 
@@ -569,7 +620,7 @@ function remember(way) {
     if (shown?.isLess) values.set("less", "1");
   }
   const url = `${values}` ? `?${values}` : location.pathname;
-  const state = { photo: photo ? photoKey : null, region: stage.region, name: shown?.name };
+  const state = { photo: photo ? photoKey : null, region: stage.region };
   if (way === "push") history.pushState(state, "", url);
   else history.replaceState(state, "", url);
 }
@@ -592,6 +643,13 @@ async function restore(isFirst = false) {
   const isKnown = [...chooser.options].some((option) => option.value === name);
   if (isKnown && name !== catalog?.name && !await chooseCatalog(name)) return;
   if (number !== restored) return;
+  // Without any, a key may be needed.
+  if (name && !isKnown && chooser.options.length) {
+    clear("none");
+    field("welcome").hidden = true;
+    tell(wrongLink(`There is no catalog “${name}” here. It may have another name now, or need another key.`));
+    return;
+  }
   if (values.get("view") === "manage") {
     openManaging("none");
     return;
@@ -602,9 +660,7 @@ async function restore(isFirst = false) {
     field("text").value = values.get("name");
     await searchName(values.get("name"), "none");
   } else if (like) {
-    await restorePhoto(state);
-    if (number !== restored) return;
-    await searchLike({ id: like, name: state.name ?? like }, "none");
+    await searchLike({ id: like }, "none");
     if (number === restored) await refineAs(values);
   } else if (values.has("query")) {
     await restorePhoto(state);
@@ -636,7 +692,7 @@ async function restorePhoto({ photo: key, region }) {
   leavePhoto();
   if (!kept) return;
   newest = kept;
-  await stage.show(kept);
+  await stage.show(kept, "Your photo");
   if (newest !== kept) return;
   photo = kept;
   photoKey = key;
@@ -665,6 +721,7 @@ async function openCatalog(name) {
     element("dt", "", term), element("dd", "", value),
   ]));
   field("manage-title").textContent = `Manage “${catalog.name}”`;
+  field("text-label").textContent = catalog.model.readsTexts ? "Or describe it, or search by name" : "Or search by name";
   offerEntities();
 }
 

@@ -14,6 +14,24 @@ export const areNumbered = (results) => results.filter((result) => result.outlin
 
 const limited = (value, least, most) => Math.min(most, Math.max(least, value));
 
+/** Draws the outlines of results, which have corners in thousandths, into an SVG element. */
+export function drawPolygons(container, results) {
+  const group = document.createElementNS(SVG, "g");
+  results.forEach((result, index) => {
+    if (!result.outline) return;
+    const points = result.outline.map(([x, y]) => `${x * 1000},${y * 1000}`).join(" ");
+    for (const isHalo of [true, false]) {
+      const polygon = document.createElementNS(SVG, "polygon");
+      polygon.setAttribute("points", points);
+      if (isHalo) polygon.setAttribute("class", "halo");
+      else polygon.setAttribute("stroke", colorOf(index));
+      polygon.dataset.index = index;
+      group.append(polygon);
+    }
+  });
+  container.replaceChildren(group);
+}
+
 export class Stage {
   /** @param onRegion called when another part, or the whole photo, is to be searched */
   constructor(onRegion) {
@@ -32,8 +50,12 @@ export class Stage {
     return !this.stageElement.hidden;
   }
 
-  /** Shows a photo; throws for one that this browser cannot show, which leaves the stage as it was. */
-  async show(blob) {
+  /**
+   * Shows a photo; throws for one that this browser cannot show, which leaves the stage as it was.
+   *
+   * @param name what it is, for those who do not see it
+   */
+  async show(blob, name) {
     const image = new Image();
     image.src = URL.createObjectURL(blob);
     try {
@@ -44,6 +66,7 @@ export class Stage {
     }
     if (this.photoElement.src) URL.revokeObjectURL(this.photoElement.src);
     this.photoElement.src = image.src;
+    this.photoElement.alt = name;
     this.stageElement.hidden = false;
     this.setRegion(null);
     this.drawOutlines([]);
@@ -77,21 +100,11 @@ export class Stage {
 
   drawOutlines(results) {
     this.results = results;
-    this.outlinesElement.replaceChildren();
+    drawPolygons(this.outlinesElement, results);
     this.numbersElement.replaceChildren();
-    const isNumbered = areNumbered(results);
+    if (!areNumbered(results)) return;
     results.forEach((result, index) => {
       if (!result.outline) return;
-      const points = result.outline.map(([x, y]) => `${x * 1000},${y * 1000}`).join(" ");
-      for (const isHalo of [true, false]) {
-        const polygon = document.createElementNS(SVG, "polygon");
-        polygon.setAttribute("points", points);
-        if (isHalo) polygon.setAttribute("class", "halo");
-        else polygon.setAttribute("stroke", colorOf(index));
-        polygon.dataset.index = index;
-        this.outlinesElement.append(polygon);
-      }
-      if (!isNumbered) return;
       const number = document.createElement("span");
       number.textContent = index + 1;
       const center = [0, 1].map((axis) => result.outline.reduce((sum, corner) => sum + corner[axis], 0) / 4);
@@ -103,7 +116,7 @@ export class Stage {
 
   /** Lights the outline of a result; none for null. */
   light(index) {
-    for (const polygon of this.outlinesElement.children) {
+    for (const polygon of this.outlinesElement.querySelectorAll("polygon")) {
       const isLit = index !== null && Number(polygon.dataset.index) === index && !polygon.classList.contains("halo");
       polygon.classList.toggle("lit", isLit);
     }
