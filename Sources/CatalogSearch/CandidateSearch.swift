@@ -45,6 +45,11 @@ struct CandidateSearch {
     /// the 20 nearest of `validation-depth`, 79 the nearest.
     private static let denseCandidates = 20
 
+    /// Entities with fewer inliers are no siblings of one that is shown.
+    private static let fewestOfSibling = 8
+    /// The places of a query whose siblings are compared, how many at each, and how many at once.
+    private static let (mostPlaces, mostSiblings, siblingsAtOnce) = (3, 24, 8)
+
     /// The images with the nearest prints: of enough entities, where these have several.
     func scanPrints(timings: StageTimings?) async throws -> PrintScan {
         let start = ContinuousClock.now
@@ -307,6 +312,52 @@ struct CandidateSearch {
                 let counted = distance.squareRoot() + Self.excessShare * Float(excess)
                 verified[index].squaredDistance = min(verified[index].squaredDistance, counted * counted)
             }
+        }
+        return verified
+    }
+
+    /// Compares the pixels of entities that the query seems to show at one place, such as labels of one template: the
+    /// query has to look like an entity where its thumbnail differs from those of others. What agrees there shares its
+    /// inliers with none. Without thumbnails, as in a catalog elsewhere, nothing changes.
+    func compareSiblings(_ verified: [VerifiedEntity], in image: PixelBuffer) async throws -> [VerifiedEntity] {
+        var verified = verified
+        var left = verified.indices.filter {
+            verified[$0].outline != nil && !verified[$0].isMirrored
+                && verified[$0].inlierCount >= Self.fewestOfSibling
+        }.sorted {
+            (verified[$1].inlierCount, verified[$0].squaredDistance, $0)
+                < (verified[$0].inlierCount, verified[$1].squaredDistance, $1)
+        }.firstOfEachEntity { verified[$0].key }
+        var places = 0
+        while places < Self.mostPlaces, let place = left.first.flatMap({ verified[$0].outline }) {
+            let group = left.filter { verified[$0].outline?.isAbout(place) == true }
+            left = left.dropFirst().filter { !group.contains($0) }
+            guard group.count > 1 else { continue }
+            places += 1
+            // Some at a time, each time with the likeliest so far, until one is shown.
+            var likeliest: Int?
+            for first in stride(from: 0, to: min(group.count, Self.mostSiblings), by: Self.siblingsAtOnce) {
+                let chosen = (likeliest.map { [$0] } ?? []) + group[first...].prefix(Self.siblingsAtOnce)
+                var images: [(index: Int, thumbnail: PixelBuffer, outline: Quadrilateral)] = []
+                for index in chosen {
+                    guard let thumbnail = try await state.thumbnail(of: verified[index].key),
+                        let outline = verified[index].outline
+                    else { continue }
+                    images.append((index, thumbnail, outline))
+                }
+                try cancellation.check()
+                let agreements = TemplateComparison.agreements(
+                    of: image, with: images.map { ($0.thumbnail, $0.outline) })
+                for (image, agreement) in zip(images, agreements) { verified[image.index].agree(agreement) }
+                likeliest = images.map(\.index).max {
+                    verified[$0].evidence.agreement ?? -1 < verified[$1].evidence.agreement ?? -1
+                }
+                if likeliest.flatMap({ verified[$0].evidence.agreement }) ?? 1 >= MatchEvidence.leastAgreement { break }
+            }
+            // If even the likeliest is not shown, nor are those that were not compared.
+            guard let best = likeliest.flatMap({ verified[$0].evidence.agreement }), best < MatchEvidence.leastAgreement
+            else { continue }
+            for index in group where verified[index].evidence.agreement == nil { verified[index].agree(best) }
         }
         return verified
     }

@@ -117,6 +117,12 @@ package struct VerifiedEntity: Sendable, Hashable, Codable {
     /// The probability that texts that were read from the query name the entity, whatever its image looks like.
     package var textProbability = 0.0
 
+    /// Takes what a ``TemplateComparison`` says: what agrees has all of its inliers for itself.
+    mutating func agree(_ agreement: Double?) {
+        evidence.agreement = agreement
+        if agreement ?? 0 >= MatchEvidence.fullAgreement { evidence.inliers = Double(inlierCount) }
+    }
+
     /// Entities that were compared, and those that codes and texts name.
     static func joined(_ compared: [VerifiedEntity], named: [VerifiedEntity]) -> [VerifiedEntity] {
         let entities = Dictionary(named.map { ($0.entity, $0) }, uniquingKeysWith: { first, _ in first })

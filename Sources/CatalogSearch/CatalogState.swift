@@ -1,6 +1,7 @@
 package import CatalogEntities
 package import Compute
 package import FeaturePrints
+package import Imaging
 package import LocalFeatures
 
 /// What a search needs of a catalog, in one state of it: nearest prints, votes, local features, records and filters.
@@ -61,6 +62,9 @@ package protocol CatalogState: Sendable {
 
     /// The local features of images, without those that have none.
     func localFeatures(of keys: [Int64]) async throws -> [(key: Int64, features: LocalFeatures)]
+
+    /// The thumbnail of an image; nil if the catalog has none here.
+    func thumbnail(of key: Int64) async throws -> PixelBuffer?
 
     /// The images that were stored after the given revision of each.
     func keys(changedSince revisions: [Int64: Int64]) async throws -> Set<Int64>

@@ -2,6 +2,7 @@ package import CatalogEntities
 package import Compute
 package import FeaturePrints
 import Foundation
+package import Imaging
 package import LocalFeatures
 import Synchronization
 import VectorSearch
@@ -34,6 +35,9 @@ package final class RemoteState: CatalogState {
     package func selection(where condition: Condition, among keys: KeySelection?) -> EntitySelection? {
         condition.isEverything && keys == nil ? nil : EntitySelection(condition: condition, keys: keys, rows: [])
     }
+
+    /// Thumbnails are not asked for elsewhere.
+    package func thumbnail(of key: Int64) -> PixelBuffer? { nil }
 
     package func selected(_ keys: [Int64], in selection: EntitySelection?) async throws -> Set<Int64> {
         try await remote.selected(keys, in: remoteSelection(selection))

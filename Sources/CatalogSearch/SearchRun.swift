@@ -189,10 +189,11 @@ struct SearchRun {
     private mutating func decide() async throws -> CatalogQuery {
         try cancellation.check()
         let threshold = search.threshold(beside: scan)
-        let rectified = try await search.withLeads(
-            search.compareRectified(
-                verified.values.sorted { $0.key < $1.key }, in: image, beside: scan, threshold: threshold,
-                mostCrops: verified.isEmpty || hasTime() ? mostCrops : 0, timings: options.timings))
+        var rectified = try await search.compareRectified(
+            verified.values.sorted { $0.key < $1.key }, in: image, beside: scan, threshold: threshold,
+            mostCrops: verified.isEmpty || hasTime() ? mostCrops : 0, timings: options.timings)
+        if rectified.count > 1, hasTime() { rectified = try await search.compareSiblings(rectified, in: image) }
+        rectified = try await search.withLeads(rectified)
         let surplus = search.surplus(of: rectified, mostObjects: options.maxObjects, threshold: threshold ?? 2)
         try search.state.check()
         return CatalogQuery(

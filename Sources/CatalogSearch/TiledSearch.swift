@@ -198,4 +198,10 @@ extension Quadrilateral {
     func hasPlace(of other: Quadrilateral) -> Bool {
         contains(other.scaled(by: 0).topLeft) || other.contains(scaled(by: 0).topLeft)
     }
+
+    /// Whether the corners are those of another one, about: within a fifth of its size.
+    func isAbout(_ other: Quadrilateral) -> Bool {
+        let reach = max(other.area, 0).squareRoot() / 5
+        return zip(corners, other.corners).allSatisfy { abs($0.x - $1.x) < reach && abs($0.y - $1.y) < reach }
+    }
 }

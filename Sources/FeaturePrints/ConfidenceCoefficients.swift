@@ -17,6 +17,9 @@ package struct MatchEvidence: Sendable, Hashable, Codable {
     package var inlierLead = 0.0
     /// The dense matches beyond those of the first rival; 0 without a lead.
     package var denseLead = 0
+    /// How much the query looks like the entity where others of its template look different, as a share of how much it
+    /// does elsewhere, about -0.2...1; nil if there are none, or nothing is to be seen of it.
+    package var agreement: Double?
 
     /// Evidence from the comparison of local features.
     package init(inliers: Double, share: Double, matches: Int, denseMatches: Int) {
@@ -28,6 +31,13 @@ package struct MatchEvidence: Sendable, Hashable, Codable {
 }
 
 extension MatchEvidence {
+    /// With less agreement the query shows another one of a template, more likely than not.
+    package static let leastAgreement = 0.82
+    /// The largest log odds per agreement beyond that.
+    static let perAgreement = 40.0
+    /// With so much, inliers that others of the template have, too, count in full.
+    package static let fullAgreement = 0.9
+
     /// What unrelated images have: a rival of less, or none, gives no larger lead.
     private static let inliersByChance = 6.0
     private static let denseMatchesByChance = 15
@@ -181,7 +191,9 @@ public struct ConfidenceCoefficients: Sendable, Hashable, Codable {
             perLogInlier, perInlier, perShare, perLogMatch, perInlierLead, perDenseMatch, perDenseLead,
             perVerifiedDistance,
         ]
-        return max(sum(verifiedBias, weights, evidence), resembling)
+        let odds = max(sum(verifiedBias, weights, evidence), resembling)
+        guard let agreement = evidence.agreement, agreement < MatchEvidence.fullAgreement else { return odds }
+        return min(odds, MatchEvidence.perAgreement * (agreement - MatchEvidence.leastAgreement))
     }
 
     /// The first coefficient that is not in its range, with its value; a value that is not finite is in none.
