@@ -47,8 +47,8 @@ struct CandidateSearch {
 
     /// Entities with fewer inliers are no siblings of one that is shown.
     private static let fewestOfSibling = 8
-    /// The places of a query whose siblings are compared, how many at each, and how many at once.
-    private static let (mostPlaces, mostSiblings, siblingsAtOnce) = (3, 24, 8)
+    /// The places of a query whose siblings are compared, and how many at each.
+    private static let (mostPlaces, mostSiblings) = (3, 16)
 
     /// The images with the nearest prints: of enough entities, where these have several.
     func scanPrints(timings: StageTimings?) async throws -> PrintScan {
@@ -334,29 +334,18 @@ struct CandidateSearch {
             left = left.dropFirst().filter { !group.contains($0) }
             guard group.count > 1 else { continue }
             places += 1
-            // Some at a time, each time with the likeliest so far, until one is shown.
-            var likeliest: Int?
-            for first in stride(from: 0, to: min(group.count, Self.mostSiblings), by: Self.siblingsAtOnce) {
-                let chosen = (likeliest.map { [$0] } ?? []) + group[first...].prefix(Self.siblingsAtOnce)
-                var images: [(index: Int, thumbnail: PixelBuffer, outline: Quadrilateral)] = []
-                for index in chosen {
-                    guard let thumbnail = try await state.thumbnail(of: verified[index].key),
-                        let outline = verified[index].outline
-                    else { continue }
-                    images.append((index, thumbnail, outline))
-                }
-                try cancellation.check()
-                let agreements = TemplateComparison.agreements(
-                    of: image, with: images.map { ($0.thumbnail, $0.outline) })
-                for (image, agreement) in zip(images, agreements) { verified[image.index].agree(agreement) }
-                likeliest = images.map(\.index).max {
-                    verified[$0].evidence.agreement ?? -1 < verified[$1].evidence.agreement ?? -1
-                }
-                if likeliest.flatMap({ verified[$0].evidence.agreement }) ?? 1 >= MatchEvidence.leastAgreement { break }
+            var images: [(index: Int, thumbnail: PixelBuffer, outline: Quadrilateral)] = []
+            for index in group.prefix(Self.mostSiblings) {
+                guard let thumbnail = try await state.thumbnail(of: verified[index].key),
+                    let outline = verified[index].outline
+                else { continue }
+                images.append((index, thumbnail, outline))
             }
-            // If even the likeliest is not shown, nor are those that were not compared.
-            guard let best = likeliest.flatMap({ verified[$0].evidence.agreement }), best < MatchEvidence.leastAgreement
-            else { continue }
+            let agreements = TemplateComparison.agreements(of: image, with: images.map { ($0.thumbnail, $0.outline) })
+            try cancellation.check()
+            for (image, agreement) in zip(images, agreements) { verified[image.index].agree(agreement) }
+            // If even the likeliest is not shown, nor are those that could not be compared.
+            guard let best = agreements.compactMap(\.self).max(), best < MatchEvidence.leastAgreement else { continue }
             for index in group where verified[index].evidence.agreement == nil { verified[index].agree(best) }
         }
         return verified

@@ -59,16 +59,16 @@ package enum TemplateComparison {
         let places = shown.places(step: Self.step)
 
         // As blurred as the query.
-        var best = -Float.infinity
-        for passes in Self.blurs {
-            let blurred = grids.map { $0?.blurred(passes) }
-            guard let first = blurred[0] else { return agreements }
-            let structured = places.filter { first.deviation(at: $0) > Self.leastDeviation }
-            let alike = first.shifts(to: shown, at: structured, reach: 0).reduce(0) { $0 + $1.correlation }
+        var (passes, alike, blurred) = (0, -Float.infinity, reference)
+        for more in Self.blurs {
+            blurred = blurred.blurred(more)
+            let structured = places.filter { blurred.deviation(at: $0) > Self.leastDeviation }
+            let found = blurred.shifts(to: shown, at: structured, reach: 0).reduce(0) { $0 + $1.correlation }
                 / Float(max(structured.count, 1))
-            guard alike > best else { break }
-            (best, grids) = (alike, blurred)
+            guard found > alike else { break }
+            (passes, alike) = (passes + more, found)
         }
+        grids = grids.map { $0?.blurred(passes) }
 
         let toQuery = grids.map { grid in
             grid.map { grid in
@@ -99,12 +99,18 @@ package enum TemplateComparison {
             return (mine, their)
         }
         // The one that is most like the query where two differ.
-        var likeliest = 0
+        var (likeliest, compared) = (0, [Int: (one: Double, other: Double)]())
         for other in images.indices.dropFirst() {
-            if let found = differing(likeliest, other), found.other > found.one { likeliest = other }
+            guard let found = differing(likeliest, other) else { continue }
+            if found.other > found.one {
+                compared = [likeliest: (found.other, found.one)]
+                likeliest = other
+            } else {
+                compared[other] = found
+            }
         }
         for other in images.indices where other != likeliest {
-            guard let found = differing(likeliest, other) else { continue }
+            guard let found = compared[other] ?? differing(likeliest, other) else { continue }
             agreements[other] = found.other
             agreements[likeliest] = min(agreements[likeliest] ?? found.one, found.one)
         }
