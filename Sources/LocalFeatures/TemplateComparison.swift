@@ -22,7 +22,7 @@ package enum TemplateComparison {
     /// Fewer windows that differ say nothing.
     private static let fewestUnlike = 8
     /// Images of one template have more windows in common.
-    private static let leastCommon = 0.3
+    private static let leastCommon = 0.7
     /// Where the query and the template are less alike, the query resolves too little, or is not flat.
     private static let leastResolved: Float = 0.8
     /// Passes of a binomial filter, standard deviations of 0, 0.7, 1, 1.4, 2 pixels.
