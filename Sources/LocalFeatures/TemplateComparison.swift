@@ -63,7 +63,8 @@ package enum TemplateComparison {
         for more in Self.blurs {
             blurred = blurred.blurred(more)
             let structured = places.filter { blurred.deviation(at: $0) > Self.leastDeviation }
-            let found = blurred.shifts(to: shown, at: structured, reach: 0).reduce(0) { $0 + $1.correlation }
+            let found =
+                blurred.shifts(to: shown, at: structured, reach: 0).reduce(0) { $0 + $1.correlation }
                 / Float(max(structured.count, 1))
             guard found > alike else { break }
             (passes, alike) = (passes + more, found)
