@@ -76,7 +76,8 @@ extension MatchEvidence {
 /// perLogMatch · ln(1 + matches) + perInlierLead · inlierLead + perDenseMatch · min(denseMatches, 60) + perDenseLead ·
 /// min(denseLead, 40) + perVerifiedDistance · (threshold − distance)*. Those of an entity that was compared and has
 /// none are *resemblingBias + perResemblingMatch · min(denseMatches, 60) + perResemblingLead · min(denseLead, 40) +
-/// perResemblingDistance · (threshold − distance)*, and one with an outline has at least these.
+/// perResemblingDistance · (threshold − distance)*, and one with an outline has at least these. An entity of which
+/// pixels say that the query shows another one of its template has less, whatever features agree.
 /// The log odds of any other entity are *perDistance · (threshold − distance)*, and *perUnverifiedDistance ·
 /// (threshold − distance − unverifiedMargin)* if the query's local features were compared with others. The threshold is
 /// that of the query (``FeaturePrintModel/matchThreshold(for:beside:)``).

@@ -22,7 +22,7 @@ package enum TemplateComparison {
     /// Fewer windows that differ say nothing.
     private static let fewestUnlike = 8
     /// Images of one template have more windows in common.
-    private static let leastCommon = 0.3
+    private static let leastCommon = 0.7
     /// Where the query and the template are less alike, the query resolves too little, or is not flat.
     private static let leastResolved: Float = 0.8
     /// Passes of a binomial filter, standard deviations of 0, 0.7, 1, 1.4, 2 pixels.
@@ -63,7 +63,8 @@ package enum TemplateComparison {
         for more in Self.blurs {
             blurred = blurred.blurred(more)
             let structured = places.filter { blurred.deviation(at: $0) > Self.leastDeviation }
-            let found = blurred.shifts(to: shown, at: structured, reach: 0).reduce(0) { $0 + $1.correlation }
+            let found =
+                blurred.shifts(to: shown, at: structured, reach: 0).reduce(0) { $0 + $1.correlation }
                 / Float(max(structured.count, 1))
             guard found > alike else { break }
             (passes, alike) = (passes + more, found)
