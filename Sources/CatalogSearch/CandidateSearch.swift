@@ -45,8 +45,9 @@ struct CandidateSearch {
     /// the 20 nearest of `validation-depth`, 79 the nearest.
     private static let denseCandidates = 20
 
-    /// Entities with fewer inliers are no siblings of one that is shown.
-    private static let fewestOfSibling = 8
+    /// Siblings of a template that are not shown have at least 17 inliers where they are accepted without a comparison
+    /// (`calibration_sets.py`); two views of a building, which are no siblings, have 8 to 11.
+    private static let fewestOfSibling = 14
     /// The places of a query whose siblings are compared, and how many at each.
     private static let (mostPlaces, mostSiblings) = (3, 16)
 

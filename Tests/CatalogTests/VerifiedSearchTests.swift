@@ -105,6 +105,43 @@ struct VerifiedSearchTests {
         return image
     }
 
+    /// Nearly all features of tickets agree, whoever they are for.
+    @Test(arguments: 0..<4 as Range<UInt64>) func anotherTicketOfATemplateIsNotAccepted(template: UInt64) async throws {
+        let folder = try TemporaryFolder()
+        for index in 0..<12 as Range<UInt64> {
+            try folder.write(Self.ticket(template, index).pngData(), to: "tickets/\(index).png")
+        }
+        let catalog = folder.file("catalog")
+        try await CatalogIndexer(at: catalog).index(ImageSource.items(at: folder.file("tickets")).items)
+        let search = try Catalog(at: catalog)
+        for index in 0..<18 as Range<UInt64> {
+            let ticket = Self.ticket(template, index)
+            let photograph = SampleImage.blocks(seed: index, width: 640, height: 480).drawing(
+                ticket, at: Placement(of: ticket, scale: 1.1, degrees: 8, center: SIMD2(320, 240)))
+            let found = try await search.search(matching: photograph)
+            #expect(found.map(\.id) == (index < 12 ? ["\(index)"] : []), "\(index)")
+        }
+    }
+
+    /// A picture, and below it words that the ticket sets.
+    private static func ticket(_ template: UInt64, _ index: UInt64) -> PixelBuffer {
+        let picture = SampleImage.shapes(seed: template, width: 420, height: 300)
+        var filled = SeededGenerator(seed: 1_000 * (template + 1) + index)
+        let (columns, rows, cell) = (18, 5, 8)
+        var words = [UInt8](repeating: 240, count: 320 * 56 * 3)
+        for place in 0..<columns * rows where Bool.random(using: &filled) {
+            let (left, top) = (12 + place % columns * 16, 8 + place / columns * cell)
+            for pixel in 0..<cell * 12 {
+                let first = ((top + pixel / 12) * 320 + left + pixel % 12) * 3
+                for channel in 0..<3 { words[first + channel] = 30 }
+            }
+        }
+        guard let label = try? PixelBuffer(words, width: 320, height: 56, format: .rgb8) else {
+            preconditionFailure("the pixels fit their shape")
+        }
+        return picture.drawing(label, at: Placement(of: label, center: SIMD2(210, 240)))
+    }
+
     @Test func aRankingFollowsMetadataThatChangedSinceTheQuery() async throws {
         let fixture = try CoverFixture()
         let indexer = try CatalogIndexer(at: fixture.catalog)
