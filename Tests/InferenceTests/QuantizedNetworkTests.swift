@@ -224,7 +224,7 @@ struct QuantizedNetworkTests {
             return "second"
         },
         Case(testDescription: "lines of an array, more than are multiplied together", int8Layers: 0) {
-            ($0.isVector, $0.float32) = (true, ["stem"])
+            ($0.isVector, $0.float32) = (true, ["stem", "last"])
             $0.convolve("last", "stem", outputs: 32, nil)
             $0.lines("lines", "last", channels: 32, pixels: 225)
             $0.multiply("wide", "lines", inputs: 32, outputs: 400)
