@@ -11,8 +11,8 @@ extension FeaturePrintModel {
     /// The activation ranges that a model file needs to be computed in int8, measured on images.
     ///
     /// One in ten thousand of a map's values is below the range, and one above it; the bounds are averaged over the
-    /// images. A vector has few values: the bounds of its range are the smallest and the largest of all images. Each line
-    /// of an array that a linear layer reads has a range of its own; that of the array says that it is int8.
+    /// images. A vector has few values: the bounds of its range are the smallest and the largest of all images. Each
+    /// line of an array that a linear layer reads has a range of its own; that of the array says that it is int8.
     ///
     /// - Parameter images: images like the ones to be indexed; some dozens are enough.
     /// - Returns: a range for every tensor that can be int8; nothing for a network without such tensors.

@@ -11,8 +11,8 @@ package struct Quantization: Sendable {
 
     /// What the codes of the maps that are int8 stand for.
     let parameters: [String: QuantizationParameters]
-    /// What the codes of vectors stand for; a linear layer quantizes them as it reads them. Of an array it says that the
-    /// layer computes in int8: each line has a range of its own.
+    /// What the codes of vectors stand for; a linear layer quantizes them as it reads them. Of an array it says that
+    /// the layer computes in int8: each line has a range of its own.
     private let vectors: [String: QuantizationParameters]
     /// The network's input.
     private let image: NetworkGraph.Input

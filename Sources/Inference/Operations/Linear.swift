@@ -120,8 +120,8 @@ private struct LinearLayer: Layer {
     }
 }
 
-/// `weight · x + bias` with int8 weights, on lines of float32 that are quantized as they are read: a vector, or the lines
-/// of an array, such as the tokens of a transformer.
+/// `weight · x + bias` with int8 weights, on lines of float32 that are quantized as they are read: a vector, or the
+/// lines of an array, such as the tokens of a transformer.
 ///
 /// The product is a convolution with one tap, whose pixels are the lines. The codes of a vector have the range that was
 /// measured on images. A line of an array has a range of its own, as tokens differ in size by far (Yao et al.:
