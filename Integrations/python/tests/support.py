@@ -47,6 +47,18 @@ class CatalogCase(unittest.TestCase):
         self.addCleanup(self.catalog.close)
 
 
+class SharedCatalogCase(unittest.TestCase):
+    """Tests with a folder, and a catalog in it that all of a class share."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = folder.name
+        cls.catalog = lookalike.Catalog(os.path.join(cls.folder, "catalog"))
+        cls.addClassCleanup(cls.catalog.close)
+
+
 class Child:
     """A forked process that calls a function."""
 

@@ -8,7 +8,6 @@ import os
 import pickle
 import shutil
 import subprocess
-import tempfile
 import unittest
 
 import _lookalike_program
@@ -16,7 +15,7 @@ import lookalike
 import numpy as np
 from lookalike._catalog import _report
 from PIL import Image
-from support import ROOT, CatalogCase, covers, drawn
+from support import ROOT, CatalogCase, SharedCatalogCase, covers, drawn
 
 
 class MemoryTests(CatalogCase):
@@ -96,14 +95,10 @@ class MemoryTests(CatalogCase):
         self.assertEqual(len(self.catalog.entities()), 3)
 
 
-class LookupTests(unittest.TestCase):
+class LookupTests(SharedCatalogCase):
     @classmethod
     def setUpClass(cls) -> None:
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        cls.folder = folder.name
-        cls.catalog = lookalike.Catalog(os.path.join(cls.folder, "catalog"))
-        cls.addClassCleanup(cls.catalog.close)
+        super().setUpClass()
         paths = covers(5)
         rows = [{"id": f"c{number}", "image": path, "year": 1990 + number // 2} for number, path in enumerate(paths)]
         rows[0] |= {"title": "Slow Meridian, volume 7", "isbn": "978-3-16-148410-0"}

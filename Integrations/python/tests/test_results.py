@@ -9,7 +9,6 @@ import pickle
 import re
 import shutil
 import sys
-import tempfile
 import unittest
 import xml.etree.ElementTree
 from unittest import mock
@@ -17,7 +16,7 @@ from unittest import mock
 import lookalike
 import numpy as np
 from PIL import Image
-from support import QUERIES, CatalogCase, covers, drawn, has
+from support import QUERIES, CatalogCase, SharedCatalogCase, covers, drawn, has
 
 
 def pictures(page: str) -> list[Image.Image]:
@@ -27,14 +26,10 @@ def pictures(page: str) -> list[Image.Image]:
     return [Image.open(io.BytesIO(base64.b64decode(each))) for each in data]
 
 
-class ResultTests(unittest.TestCase):
+class ResultTests(SharedCatalogCase):
     @classmethod
     def setUpClass(cls) -> None:
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        cls.folder = folder.name
-        cls.catalog = lookalike.Catalog(os.path.join(cls.folder, "catalog"))
-        cls.addClassCleanup(cls.catalog.close)
+        super().setUpClass()
         cls.catalog.index(os.path.join(os.path.dirname(covers(1)[0]), "albums.csv"))
         small, other = (os.path.join(cls.folder, name) for name in ("small.png", "other.png"))
         Image.fromarray(drawn(1)).save(other)
