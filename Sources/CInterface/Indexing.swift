@@ -115,7 +115,7 @@ package func indexerIndexPath(
 
 /// Indexes entries until the caller interrupts the call; what was indexed until then stays.
 ///
-/// - Parameter total: the number of entries, which the caller is told; -1 if it is not known.
+/// - Parameter total: the number of entries, for the caller's progress function; -1 if it is not known.
 private func run(
     _ indexer: CatalogIndexer, _ entries: IndexEntries, _ options: RunOptions, total: Int64
 ) throws -> IndexReport {

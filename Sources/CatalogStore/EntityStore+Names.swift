@@ -51,15 +51,10 @@ extension EntityStore {
 
     /// - Throws: ``CatalogError`` if a field is to be a number or a date, and all of its values are other texts.
     private func check(_ field: EntityField, isOneOf kinds: Set<Condition.Test.Kind>, _ db: Database) throws {
-        for kind in kinds {
-            let condition =
-                switch kind {
-                case .any: ""
-                case .number: "AND number IS NOT NULL"
-                case .date: "AND instant IS NOT NULL"
-                }
-            if condition.isEmpty { return }
-            let statement = try db.cachedStatement(sql: "SELECT 1 FROM field WHERE name = ? \(condition) LIMIT 1")
+        if kinds.contains(.any) { return }
+        for column in kinds.map({ $0 == .number ? "number" : "instant" }) {
+            let statement = try db.cachedStatement(
+                sql: "SELECT 1 FROM field WHERE name = ? AND \(column) IS NOT NULL LIMIT 1")
             if try Int.fetchOne(statement, arguments: [field.storedName]) != nil { return }
         }
         let statement = try db.cachedStatement(sql: "SELECT text FROM field WHERE name = ? LIMIT 1")

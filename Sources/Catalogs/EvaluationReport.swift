@@ -143,7 +143,7 @@ package struct EvaluationAnswer: Encodable {
     private let decisions: [EvaluationReport.Decision]
     /// Nil if it was not asked for.
     private let recommended: EvaluationReport.Decision?
-    /// Nil where they are told in another way.
+    /// Queries that were not evaluated; nil for the command, which prints them to standard error.
     private let problems: [IndexProblem]?
 
     package init(_ report: EvaluationReport, falseAccepts: Double?, problems: [IndexProblem]? = nil) {

@@ -152,7 +152,7 @@ private struct LumaGrid {
     static let window = 8
     /// The least variance that counts: noise of even windows is no structure.
     private static let leastVariance: Float = 4
-    /// How far windows are shifted, at half the size and at the full one, and what is near enough after it.
+    /// The largest shifts of windows in pixels, first at half the size, then at the full one.
     private static let reaches = [(scale: 2, reach: 3), (scale: 1, reach: 2)]
     private static let alignedStep = 5
     private static let alignedDeviation: Float = 8

@@ -55,12 +55,7 @@ struct VerifiedSearchTests {
     /// Siblings have the same dense descriptors, and some of their features agree by chance.
     @Test(arguments: 0..<8 as Range<UInt64>) func anotherLabelOfATemplateIsNotAccepted(template: UInt64) async throws {
         let folder = try TemporaryFolder()
-        for index in 0..<12 as Range<UInt64> {
-            try folder.write(Self.label(template, index).pngData(), to: "labels/\(index).png")
-        }
-        let catalog = folder.file("catalog")
-        try await CatalogIndexer(at: catalog).index(ImageSource.items(at: folder.file("labels")).items)
-        let search = try Catalog(at: catalog)
+        let search = try Self.catalog(in: folder) { Self.label(template, $0) }
         for index in 0..<3 as Range<UInt64> {
             #expect(try await search.search(matching: Self.label(template, index)).first?.id == "\(index)")
         }
@@ -68,6 +63,16 @@ struct VerifiedSearchTests {
             let found = try await search.search(matching: Self.label(template, index))
             #expect(found.isEmpty, "\(index) is taken for \(found.map(\.id))")
         }
+    }
+
+    /// A catalog of twelve images of a template.
+    private static func catalog(in folder: TemporaryFolder, of image: (UInt64) -> PixelBuffer) throws -> Catalog {
+        for index in 0..<12 as Range<UInt64> {
+            try folder.write(image(index).pngData(), to: "images/\(index).png")
+        }
+        let catalog = folder.file("catalog")
+        _ = try CatalogIndexer(at: catalog).index(ImageSource.items(at: folder.file("images")).items)
+        return try Catalog(at: catalog)
     }
 
     /// A header that the template sets, and bars and digits that the label sets.
@@ -108,12 +113,7 @@ struct VerifiedSearchTests {
     /// Nearly all features of tickets agree, whoever they are for.
     @Test(arguments: 0..<4 as Range<UInt64>) func anotherTicketOfATemplateIsNotAccepted(template: UInt64) async throws {
         let folder = try TemporaryFolder()
-        for index in 0..<12 as Range<UInt64> {
-            try folder.write(Self.ticket(template, index).pngData(), to: "tickets/\(index).png")
-        }
-        let catalog = folder.file("catalog")
-        try await CatalogIndexer(at: catalog).index(ImageSource.items(at: folder.file("tickets")).items)
-        let search = try Catalog(at: catalog)
+        let search = try Self.catalog(in: folder) { Self.ticket(template, $0) }
         for index in 0..<18 as Range<UInt64> {
             let ticket = Self.ticket(template, index)
             let photograph = SampleImage.blocks(seed: index, width: 640, height: 480).drawing(

@@ -139,7 +139,7 @@ private struct QuantizedLinear: Sendable {
     private let weights: QuantizedWeights
     /// Nil for lines with ranges of their own.
     private let input: QuantizationParameters?
-    /// Of lines with ranges of their own; others get it from the kernel.
+    /// The bias of each output, for lines with ranges of their own; for a vector the kernel adds it.
     private let bias: AlignedFloats
     /// Blocks of sixteen outputs of a part. To quantize a line takes as long as some of its products.
     private let blocksPerPart: Int
