@@ -23,8 +23,8 @@
     K(convolve, target) K(winograd_input, target) K(winograd_output, target) K(convolve_depthwise, target)             \
     K(pool, target) K(activate, target) K(combine, target) K(quantize, target) K(dequantize, target)                   \
     K(generalized_mean, target) K(squared_distances, target) K(squared_distances_of_halves, target)                    \
-    K(widen_halves, target) K(dot_products, target) K(sum_rows, target) K(sum_columns, target) K(sum_cells, target)    \
-    K(halve_rows, target) K(filter_columns, target) K(accumulate, target) K(write_pixels, target) K(sample, target)    \
+    K(widen_halves, target) K(dot_products, target) K(write_distances, target) K(sum_rows, target)                     \
+    K(sum_columns, target) K(sum_cells, target) K(halve_rows, target) K(filter_columns, target) K(accumulate, target) K(write_pixels, target) K(sample, target)    \
     K(luma_row, target) K(filter_row, target) K(gaussian_blur, target) K(scale_space_extrema, target)                  \
     K(orientation_histogram, target) K(gradient_descriptor, target) K(largest_magnitude, target)                       \
     K(quantize_components, target) K(offer_centers, target) K(best_two, target) K(signatures, target)                  \

@@ -8,6 +8,7 @@
 #include "depthwise/depthwise_lanes.h"
 #include "descriptor_matching/descriptor_matching_lanes.h"
 #include "distance/distance_lanes.h"
+#include "distance/distance_matrix_lanes.h"
 #include "elementwise/elementwise_lanes.h"
 #include "generalized_mean/generalized_mean_lanes.h"
 #include "keypoint_descriptor/keypoint_descriptor_lanes.h"

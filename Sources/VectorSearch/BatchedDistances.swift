@@ -70,55 +70,45 @@ public struct BatchedDistances: Sendable {
         }
     }
 
-    /// What a block of rows is multiplied by.
-    fileprivate enum Multiplier {
-        case kernels(QueryProducts)
-        /// [query][component]
-        case library(BLAS, queries: [Float])
-    }
-
     /// Writes the distances from a block of queries, [query][row].
     private func compute(
         from queries: ArraySlice<[Float]>, into output: UnsafeMutablePointer<Float>, isRooted: Bool, threads: Int
     ) {
         let queries = Array(queries)
         let norms = queries.map { $0.withUnsafeBufferPointer(PrintMatrix.squaredNorm) }
-        let (multiplier, rowsPerBlock, mostWorkers): (Multiplier, Int, Int)
-        switch use(of: queries.count, threads: threads) {
-        case .onEachThread(let library):
-            (multiplier, rowsPerBlock, mostWorkers) = (
-                .library(library, queries: queries.flatMap(\.self)), Self.rowsPerBlock, threads
-            )
-        case .inOnePiece(let library):
-            (multiplier, rowsPerBlock, mostWorkers) = (
-                .library(library, queries: queries.flatMap(\.self)), Self.rowsPerPiece, 1
-            )
-        case nil:
-            (multiplier, rowsPerBlock, mostWorkers) = (
-                .kernels(QueryProducts(queries, dimension: matrix.dimension, kernels: kernels, library: nil)),
-                Self.rowsPerBlock, threads
-            )
-        }
+        let (library, rowsPerBlock, mostWorkers): (BLAS?, Int, Int) =
+            switch use(of: queries.count, threads: threads) {
+            case .onEachThread(let library): (library, Self.rowsPerBlock, threads)
+            case .inOnePiece(let library): (library, Self.rowsPerPiece, 1)
+            case nil: (nil, Self.rowsPerBlock, threads)
+            }
+        let products = QueryProducts(queries, dimension: matrix.dimension, kernels: kernels, library: library)
+        let lanes = QueryProducts.lanes
         let blocks = (rowCount + rowsPerBlock - 1) / rowsPerBlock
         let workers = max(1, min(mostWorkers, blocks))
         // Every part writes the distances to its own rows.
         nonisolated(unsafe) let output = output
         _ = concurrentMap(workers, threads: workers) { worker in
-            let part = (0..<blocks).part(worker, of: workers)
-            let memory = AlignedProducts(count: multiplier.productCount(ofRows: rowsPerBlock))
-            for block in part {
+            let memory = AlignedProducts(count: products.groupCount * rowsPerBlock * lanes)
+            for block in (0..<blocks).part(worker, of: workers) {
                 let rows = (block * rowsPerBlock)..<min((block + 1) * rowsPerBlock, rowCount)
                 matrix.withFloats(rows, kernels: kernels) {
-                    multiplier.multiply(
-                        by: $0, count: rows.count, queryCount: queries.count, dimension: matrix.dimension,
-                        memory: memory.pointer, into: output + rows.lowerBound, stride: rowCount)
+                    products.compute(rows: $0, count: rows.count, into: memory.pointer)
                 }
-                for query in queries.indices {
-                    let line = output + query * rowCount + rows.lowerBound
-                    let hasSmall = lk_finish_distances(
-                        line, matrix.squaredNorms + rows.lowerBound, norms[query], rows.count,
-                        isRooted ? Self.leastShare : 0, isRooted)
-                    if isRooted, hasSmall { refine(line, from: queries[query], norm: norms[query], to: rows) }
+                for first in stride(from: 0, to: queries.count, by: lanes) {
+                    let (found, step) = products.lines(of: first / lanes, in: memory.pointer, rowCount: rows.count)
+                    let group = first..<min(first + lanes, queries.count)
+                    let lines = output + first * rowCount + rows.lowerBound
+                    let small = norms[group].withUnsafeBufferPointer {
+                        kernels.table.write_distances(
+                            found, step, rows.count, matrix.squaredNorms + rows.lowerBound, $0.baseAddress,
+                            group.count, isRooted ? Self.leastShare : 0, isRooted, lines, rowCount)
+                    }
+                    guard isRooted, small != 0 else { continue }
+                    for query in group where small >> (query - first) & 1 == 1 {
+                        refine(
+                            lines + (query - first) * rowCount, from: queries[query], norm: norms[query], to: rows)
+                    }
                 }
             }
         }
@@ -143,31 +133,4 @@ public struct BatchedDistances: Sendable {
     private static let rowsPerBlock = 256
     /// Enough for the threads of a library.
     private static let rowsPerPiece = 4096
-}
-
-extension BatchedDistances.Multiplier {
-    /// The room that products of a block need before they are lines.
-    fileprivate func productCount(ofRows rows: Int) -> Int {
-        guard case .kernels(let products) = self else { return 0 }
-        return products.groupCount * rows * QueryProducts.lanes
-    }
-
-    /// Writes −2 q·x as lines, one per query.
-    fileprivate func multiply(
-        by rows: UnsafePointer<Float>, count: Int, queryCount: Int, dimension: Int,
-        memory: UnsafeMutablePointer<Float>, into lines: UnsafeMutablePointer<Float>, stride: Int
-    ) {
-        switch self {
-        case .library(let library, let queries):
-            library.multiply(queries, queryCount, rows, count, dimension: dimension, into: lines, stride: stride)
-        case .kernels(let products):
-            products.compute(rows: rows, count: count, into: memory)
-            for group in 0..<products.groupCount {
-                let (found, step) = products.lines(of: group, in: memory, rowCount: count)
-                let first = group * QueryProducts.lanes
-                lk_transpose_products(
-                    found, step, count, min(QueryProducts.lanes, queryCount - first), lines + first * stride, stride)
-            }
-        }
-    }
 }

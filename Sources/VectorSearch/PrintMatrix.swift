@@ -218,7 +218,7 @@ public struct PrintMatrix: @unchecked Sendable {
 
     /// The squared norm of a row, summed in double precision.
     public static func squaredNorm(_ row: UnsafeBufferPointer<Float>) -> Float {
-        Float(row.reduce(0.0) { $0 + Double($1) * Double($1) })
+        row.baseAddress.map { Float(lk_squared_norm($0, row.count)) } ?? 0
     }
 }
 

@@ -52,7 +52,7 @@ struct BatchedDistancesTests {
     }
 
     /// Small ones too, which a product alone would be off by a part of the norms.
-    @Test(arguments: [false, true]) func rootsAreRightToFourDigits(blas: Bool) {
+    @Test(arguments: [false, true], SIMDTarget.available) func rootsAreRightToFourDigits(blas: Bool, simd: SIMDTarget) {
         var random = SeededGenerator(seed: 5)
         let (dimension, rowCount, queryCount) = (96, 531, 70)
         let rows = random.floats(rowCount * dimension)
@@ -64,7 +64,7 @@ struct BatchedDistancesTests {
         var distances = [Float](repeating: -1, count: queryCount * rowCount)
         distances.withUnsafeMutableBufferPointer {
             guard let address = $0.baseAddress else { return }
-            BatchedDistances(to: PrintMatrix(rows, dimension: dimension), simd: .selected, blas: blas)
+            BatchedDistances(to: PrintMatrix(rows, dimension: dimension), simd: simd, blas: blas)
                 .compute(from: queries, into: address, isRooted: true, threads: 2)
         }
         for query in 0..<queryCount {

@@ -476,6 +476,14 @@ typedef struct {
     // LK_DESCRIPTOR_LENGTH sums of gradient lengths, times `window`: [row of cells][column of cells][direction].
     void (*gradient_descriptor)(const lk_patch *patch, const float *window, float *descriptor);
 
+    // Makes squared distances, or their roots, of the products -2 q·x of up to sixteen queries with `count` rows: adds
+    // the squared norms of both. `products` has sixteen numbers for a row, `step` floats from the next row's; the
+    // distances of a query are a line, `out_stride` floats from the next query's. Sets a bit for each query of which a
+    // squared distance is below `share` of the sum of both norms.
+    uint16_t (*write_distances)(const float *products, size_t step, size_t count, const float *row_norms,
+                                const float *query_norms, size_t queries, float share, bool is_rooted, float *out,
+                                ptrdiff_t out_stride);
+
     // The largest absolute value, or LK_SMALLEST_COMPONENT if that is larger; `count` is a multiple of 16.
     float (*largest_magnitude)(const float *values, size_t count);
 
@@ -572,15 +580,8 @@ void lk_pack_quantized_weights(const void *weights, lk_number_format format, siz
 size_t lk_select_rows(const float *products, size_t step, const float *squared_norms, size_t count, const float *limits,
                       uint32_t *found);
 
-// Writes the products of up to sixteen queries with `count` rows as lines, one per query and `out_stride` floats from
-// the next: `products` has a row's every `step` floats.
-void lk_transpose_products(const float *products, size_t step, size_t count, size_t queries, float *out,
-                           ptrdiff_t out_stride);
-
-// Makes squared distances, or their roots, of the products -2 q·x of a query with `count` rows: adds the rows' squared
-// norms and the query's. Returns whether a squared distance is less than `share` of the sum of both norms.
-bool lk_finish_distances(float *products, const float *squared_norms, float squared_norm, size_t count, float share,
-                         bool is_rooted);
+// The sum of the squares of `count` numbers, in double precision.
+double lk_squared_norm(const float *row, size_t count);
 
 // The number of linear values, from black to white, whose encoding `lk_convert_colors` looks up.
 enum { LK_ENCODED_COUNT = 8192 };

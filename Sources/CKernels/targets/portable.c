@@ -12,6 +12,7 @@
 #include "../depthwise/depthwise_portable.h"
 #include "../descriptor_matching/descriptor_matching_portable.h"
 #include "../distance/distance_portable.h"
+#include "../distance/distance_matrix_portable.h"
 #include "../elementwise/elementwise_portable.h"
 #include "../generalized_mean/generalized_mean_portable.h"
 #include "../keypoint_descriptor/keypoint_descriptor_portable.h"
