@@ -24,6 +24,8 @@ package struct SearchAnswer: Encodable {
         let subtitle: String?
         /// The path of the image that matches.
         let image: String
+        /// Its place among the entity's images; nil if it is the only one.
+        let imageIndex: Int?
     }
 
     let query: String
@@ -57,7 +59,7 @@ package struct SearchAnswer: Encodable {
                 named: match.isNamedByCode ? "code" : match.isNamedByText ? "text" : nil,
                 duplicates: duplicates.map { $0[match.id] ?? [] },
                 type: match.entity.type, title: match.entity.title, subtitle: match.entity.subtitle,
-                image: match.image)
+                image: match.image, imageIndex: match.entity.images.count > 1 ? match.imageIndex : nil)
         }
         results = matches.map { result($0, duplicates: duplicates) }
         self.similar = similar.map { $0.map { result($0) } }

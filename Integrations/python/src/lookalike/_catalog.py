@@ -840,6 +840,7 @@ def _match(result: Mapping[str, Any]) -> Match:
         title=result.get("title"),
         subtitle=result.get("subtitle"),
         image=result["image"],
+        image_index=result.get("imageIndex", 0),
     )
 
 

@@ -40,6 +40,8 @@ class Match:
     subtitle: str | None
     image: str
     """The path of the entity's image that matches."""
+    image_index: int = 0
+    """Its place among the entity's images."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -129,21 +131,11 @@ class Matches(_Results[Match]):
         except (ImageError, LookalikeError, TypeError):
             # A file that is gone, or a print.
             pass
-        try:
-            images = {
-                each["id"]: each.get("images", [])
-                for each in (self._catalog.entities(ids=[match.id for match in self]) if self._catalog else [])
-            }
-        except LookalikeError:
-            images = {}
         for number, match in enumerate(self):
-            several = images.get(match.id, [])
-            place = several.index(match.image) if match.image in several else 0
             shown = match.confidence if match.confidence > 0 else match.distance
             words = [match.title, match.subtitle, f"{'confidence' if match.confidence > 0 else 'distance'} {shown:.3g}"]
-            figures.append(
-                _html.figure(self._thumbnail(match.id, place), match.id, words, number if match.outline else None)
-            )
+            thumbnail = self._thumbnail(match.id, match.image_index)
+            figures.append(_html.figure(thumbnail, match.id, words, number if match.outline else None))
         return _html.row(figures) if self else _html.row([*figures, "no match"])
 
 
