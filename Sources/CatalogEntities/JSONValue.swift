@@ -9,6 +9,9 @@ package enum JSONValue: Codable, Equatable, Sendable {
         let container = try decoder.singleValueContainer()
         if container.decodeNil() {
             self = .null
+        } else if let value = try? container.decode(String.self) {
+            // The first one asked for, since most are texts and every refusal is an error that is made.
+            self = .string(value)
         } else if let value = try? container.decode(Bool.self) {
             self = .bool(value)
         } else if let value = try? container.decode(Int64.self) {
@@ -17,8 +20,6 @@ package enum JSONValue: Codable, Equatable, Sendable {
             // Long numbers are ids more often than quantities: up to 38 digits are kept.
             let digits = abs(value) >= 0x1p63 ? try? container.decode(Decimal.self) : nil
             self = digits.map { .string("\($0)") } ?? .number(value)
-        } else if let value = try? container.decode(String.self) {
-            self = .string(value)
         } else if let value = try? container.decode([JSONValue].self) {
             self = .array(value)
         } else {

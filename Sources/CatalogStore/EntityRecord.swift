@@ -4,9 +4,7 @@ package import GRDB
 import Inference
 
 /// A row of the table of entities.
-package struct EntityRecord: Codable, FetchableRecord, MutablePersistableRecord {
-    package static let databaseTableName = "entity"
-
+package struct EntityRecord: Decodable, FetchableRecord {
     package var row: Int64?
     package var id: String
     var type: String?
@@ -18,8 +16,6 @@ package struct EntityRecord: Codable, FetchableRecord, MutablePersistableRecord 
     package var images: [String]
     /// What the text index has beside title, subtitle and labels.
     var words: String?
-
-    package mutating func didInsert(_ inserted: InsertionSuccess) { row = inserted.rowID }
 
     package init(_ entity: CatalogEntity) {
         id = entity.id
@@ -41,6 +37,25 @@ package struct EntityRecord: Codable, FetchableRecord, MutablePersistableRecord 
         } catch let error as RowDecodingError {
             throw Self.damage(row, error.summary)
         }
+    }
+
+    /// Takes the place of the stored one with its row; a new one gets a row. As a statement, since GRDB's coding of
+    /// records takes longer than SQLite's insertion.
+    mutating func write(_ db: Database) throws {
+        let statement = try db.cachedStatement(
+            sql: """
+                INSERT INTO entity (row, id, type, title, subtitle, labels, attributes, images, words)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (row) DO UPDATE SET
+                id = excluded.id, type = excluded.type, title = excluded.title, subtitle = excluded.subtitle,
+                labels = excluded.labels, attributes = excluded.attributes, images = excluded.images,
+                words = excluded.words
+                """)
+        try statement.execute(
+            arguments: [
+                row, id, type, title, subtitle, JSONLine.text(labels), JSONLine.text(attributes),
+                JSONLine.text(images), words,
+            ])
+        if row == nil { row = db.lastInsertedRowID }
     }
 
     private static func damage(_ row: Row, _ reason: String) -> DatabaseError {

@@ -30,7 +30,7 @@ extension EntityStore {
                     unchanged += 1
                 } else {
                     if isNew { added += 1 } else { updated += 1 }
-                    try record.save(db)
+                    try record.write(db)
                     try Self.indexFields(of: record, replacing: !isNew, db)
                 }
                 if !entity.keepsAllImages(count: stored.count) {
@@ -80,7 +80,7 @@ extension EntityStore {
         guard !known.entity.isStored(as: entity) else { return false }
         var record = EntityRecord(entity)
         record.row = known.row
-        try record.update(db)
+        try record.write(db)
         try Self.indexFields(of: record, replacing: true, db)
         return true
     }
@@ -107,11 +107,11 @@ extension EntityStore {
                 guard var record = try request.fetchOne(db) else { continue }
                 let kept = record.images.indices.filter { !places.contains($0) }
                 if kept.isEmpty {
-                    try record.delete(db)
+                    try db.execute(literal: "DELETE FROM entity WHERE row = \(record.row)")
                     removed.append(id)
                 } else {
                     record.images = kept.map { record.images[$0] }
-                    try record.update(db)
+                    try record.write(db)
                     try Self.keep(kept, of: record.row ?? 0, revision: revision, db)
                     try Setting.metadataRevision.raise(db)
                 }

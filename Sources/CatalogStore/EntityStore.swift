@@ -210,7 +210,8 @@ extension EntityStore {
                 WHERE EXISTS (SELECT 1 FROM localFeatures WHERE row \(sql: ImageRow.isOfEntity()))
                 """
             return (
-                try EntityRecord.fetchCount(db), try CatalogRevision.current(db)?.number ?? 0,
+                try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM entity") ?? 0,
+                try CatalogRevision.current(db)?.number ?? 0,
                 try Setting.metadataRevision.count(db),
                 try types.map { try Facet.Value(value: $0.decode(atIndex: 0), count: $0.decode(atIndex: 1)) },
                 try Self.imageCount(db), try withLocalFeatures.fetchOne(db) ?? 0, try Setting.writtenBy.read(db)
