@@ -83,7 +83,7 @@ extension SearchRequest {
     ) async throws -> SearchAnswer {
         let query: CatalogQuery
         switch (image, print, words, similarTo) {
-        case (nil, let print?, nil, nil): query = try catalog.query(for: [print])
+        case (nil, let print?, nil, nil): query = try await catalog.query(for: [print], options: options)
         case (let image, nil, let words?, nil):
             query = try await catalog.query(
                 describedBy: words, beside: image, weight: wordsWeight ?? 0.5, options: options)
