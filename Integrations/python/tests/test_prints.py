@@ -92,6 +92,13 @@ class PrintFileTests(unittest.TestCase):
         self.check(paths)
         np.testing.assert_array_equal(self.engine.embed(images), self.engine.embed(paths))
         self.assertEqual(len(self.engine.embed(COVERS)), len(covers()))
+        # What has the name of an image and is none is a problem, as for an index run.
+        open(os.path.join(images, "empty.JPG"), "w").close()
+        os.symlink("nowhere", os.path.join(images, "link.png"))
+        os.mkfifo(os.path.join(images, "pipe.png"))
+        report = self.engine.embed_to(self.output, images)
+        names = [os.path.basename(problem.subject) for problem in report.problems]
+        self.assertEqual((report.unchanged, names), (2, ["empty.JPG", "link.png"]))
 
     def test_no_images(self) -> None:
         report = self.engine.embed_to(self.output, [])
