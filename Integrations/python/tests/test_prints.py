@@ -66,6 +66,13 @@ class PrintFileTests(unittest.TestCase):
         report = self.engine.embed_to(self.output, paths, chunk=4)
         self.assertEqual((report.added, report.unchanged), (8, 8))
         self.check(paths)
+        # What was changed since is not passed over.
+        copy = shutil.copy(paths[0], self.folder)
+        self.assertEqual(self.engine.embed_to(self.output, [copy]).added, 1)
+        shutil.copy(paths[1], copy)
+        report = self.engine.embed_to(self.output, [*paths, copy])
+        self.assertEqual((report.unchanged, [problem.subject for problem in report.problems]), (16, [copy]))
+        self.assertIn("has changed", report.problems[0].reason)
         before = os.stat(self.output).st_size
         self.assertEqual(self.engine.embed_to(self.output, paths).unchanged, 16)
         self.assertEqual(os.stat(self.output).st_size, before)
