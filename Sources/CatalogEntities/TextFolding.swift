@@ -3,12 +3,14 @@ import Foundation
 /// Texts as searches and conditions compare them.
 public enum TextFolding {
     /// A text without case, compatibility forms and diacritics, and with Latin letters of ASCII: “Łódź” is “lodz”,
-    /// “Straße” is “strasse”, “Ἀθῆναι” is “αθηναι”. Marks of scripts in which they are letters stay.
+    /// “Straße” is “strasse”, “Ἀθῆναι” is “αθηναι”, and without the vowel points of Arabic and Hebrew. Marks of
+    /// scripts in which they are letters stay.
     public static func folded(_ text: some StringProtocol) -> String {
         if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.lowercased() }
         // Foundation leaves some marks of the first mapping apart from their letters.
-        let folded = text.precomposedStringWithCompatibilityMapping.precomposedStringWithCanonicalMapping
+        var folded = text.precomposedStringWithCompatibilityMapping.precomposedStringWithCanonicalMapping
             .folding(options: [.caseInsensitive, .diacriticInsensitive, .widthInsensitive], locale: nil)
+        folded.unicodeScalars.removeAll(where: isPoint)
         guard folded.unicodeScalars.contains(where: isLatinBeyondASCII) else { return folded }
         // Such as ł, ø, đ, æ and ı, which are no letters with marks to Unicode; ICU has their table.
         return folded.applyingTransform(StringTransform("Latin-ASCII"), reverse: false)?.lowercased() ?? folded
@@ -29,6 +31,17 @@ public enum TextFolding {
         let letters = text.lowercased().decomposedStringWithCanonicalMapping.unicodeScalars
             .filter { $0.properties.generalCategory != .nonspacingMark }
         return String(String.UnicodeScalarView(letters)).utf8.elementsEqual(folded.utf8)
+    }
+
+    /// Whether texts of Arabic and Hebrew have or leave out a scalar: points, signs of recitation, and the tatweel, which
+    /// stretches words.
+    private static func isPoint(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0x640: true
+        case 0x591...0x5C7, 0x610...0x61A, 0x64B...0x65F, 0x670, 0x6D6...0x6ED, 0x8D3...0x8FF:
+            scalar.properties.generalCategory == .nonspacingMark
+        default: false
+        }
     }
 
     private static func isLatinBeyondASCII(_ scalar: Unicode.Scalar) -> Bool {

@@ -11,7 +11,7 @@ package struct TextQuery {
     package init?(_ text: String, lastIsPrefix: Bool) {
         // A word of punctuation has no tokens, and would match nothing.
         let words = text.split(whereSeparator: \.isWhitespace)
-            .filter { $0.contains { $0.isLetter || $0.isNumber } }
+            .filter { TextFolding.folded($0).contains { $0.isLetter || $0.isNumber } }
             .map { SearchedWord($0.filter { $0 != "\0" }) }
         guard let last = words.last else { return nil }
         let terms = words.dropLast().map { $0.terms(lastIsPrefix: false) } + [last.terms(lastIsPrefix: lastIsPrefix)]

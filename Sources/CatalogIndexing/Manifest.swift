@@ -50,7 +50,9 @@ enum Manifest {
         for (line, fields) in lines {
             let values = Dictionary(uniqueKeysWithValues: named.map { (columns[$0], fields[$0]) })
             func parts(_ column: String, _ isSeparator: (Character) -> Bool) -> [String] {
-                (values[column] ?? "").split(whereSeparator: isSeparator)
+                let text = values[column] ?? ""
+                if let list = AttributeList.values(in: text) { return list.map(\.text).filter { !$0.isEmpty } }
+                return text.split(whereSeparator: isSeparator)
                     .map { $0.trimmingCharacters(in: .whitespacesAndNewlines) }.filter { !$0.isEmpty }
             }
             do throws(IndexProblem) {
@@ -260,13 +262,14 @@ private struct ManifestTable {
                 note(nil, "“\(column)” has numbers that cannot be told: \(reason); write all of them in one way")
             case .numbers(let found):
                 sign = found
+                var isNoted = false
                 for row in rows.indices {
-                    if let number = NumberColumn.number(rows[row].fields[index], sign) {
-                        rows[row].fields[index] = number
-                    }
-                }
-                if let example = numbers.localized, let number = NumberColumn.number(example.text, sign) {
-                    note(example.line, "“\(column)” is a column of numbers: “\(example.text)” is stored as \(number)")
+                    let text = rows[row].fields[index]
+                    guard let number = NumberColumn.number(text, sign), number != text else { continue }
+                    rows[row].fields[index] = number
+                    if isNoted { continue }
+                    note(rows[row].line, "“\(column)” is a column of numbers: “\(text)” is stored as \(number)")
+                    isNoted = true
                 }
             }
             noteEach(index, "which is no number; comparisons with numbers leave it out") {

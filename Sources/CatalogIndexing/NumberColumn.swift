@@ -29,7 +29,7 @@ struct NumberColumn {
     private var unclearPoint: Example?
     private var unclearComma: Example?
     /// The first value that is to be written in another way.
-    private(set) var localized: Example?
+    private var localized: Example?
     private var currencies: Set<String> = []
     private var numberCount = 0
     private var otherCount = 0
@@ -72,7 +72,10 @@ struct NumberColumn {
         if let a = withPoint, let b = withComma {
             return .unclear("it has “\(a.text)” in line \(a.line) and “\(b.text)” in line \(b.line)")
         }
-        var sign = sign ?? (signs.count == 1 ? signs.first : nil)
+        // Degrees have no thousands.
+        let ofDegrees: DecimalSign? =
+            ["latitude", "longitude"].contains(name) ? (unclearComma == nil ? .point : .comma) : nil
+        var sign = sign ?? ofDegrees ?? (signs.count == 1 ? signs.first : nil)
         if sign == nil, let example = unclearComma ?? unclearPoint {
             switch (separator, unclearComma, unclearPoint) {
             // Where the comma is the decimal sign, it does not separate fields.

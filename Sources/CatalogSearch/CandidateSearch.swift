@@ -60,7 +60,8 @@ struct CandidateSearch {
         while true {
             let nearest = try await state.nearest(
                 count, to: prints, in: selection, after: nil, recall: recall, cancellation: cancellation)
-            let scan = PrintScan(revision: state.revision, selection: selection, nearest: nearest, count: count)
+            let scan = PrintScan(
+                revision: state.revision, selection: selection, nearest: nearest, count: count, recall: recall)
             if nearest.count < count || scan.nearest(without: excluded).count >= needed { return scan }
             count *= 4
         }
@@ -74,6 +75,20 @@ struct CandidateSearch {
     /// The match threshold of the query; nil for a model without one.
     func threshold(beside scan: PrintScan) -> Double? {
         model.matchThreshold(for: prints, beside: scan.nearest(without: excluded).map(\.distance))
+    }
+
+    /// What codes and texts name.
+    func named(by options: SearchOptions) async throws -> [VerifiedEntity] {
+        VerifiedEntity.joined(
+            try await entities(withCodes: options.codes, where: options.condition),
+            named: try await entities(withTexts: options.texts, where: options.condition))
+    }
+
+    /// What prints and names say.
+    func decision(beside scan: PrintScan, named: [VerifiedEntity], isComplete: Bool = true) -> CatalogQuery {
+        CatalogQuery(
+            prints: prints, matchThreshold: threshold(beside: scan), coefficients: model.confidence, verified: named,
+            excluded: excluded, scan: scan, isComplete: isComplete)
     }
 
     /// Verified entities with their distances to the prints of this search.

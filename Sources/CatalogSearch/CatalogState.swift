@@ -138,15 +138,19 @@ package struct PrintScan: Sendable {
     let nearest: [NearImage]
     /// The images that were looked for. There are fewer only if no others are selected.
     let count: Int
+    /// The share of the nearest that was to be found.
+    let recall: Double
 
     /// The nearest image of each entity, without some entities; nearest first.
     package func nearest(without excluded: Set<Int64>) -> [NearImage] {
         nearest.filter { !excluded.contains($0.entity) }.firstOfEachEntity(\.key)
     }
 
-    /// The first of the nearest of some entities; nil if others were scanned, or more were looked for.
-    func nearest(_ count: Int, at revision: CatalogRevision, in selection: EntitySelection?) -> [NearImage]? {
-        guard revision == self.revision, selection == self.selection,
+    /// The first of the nearest of some entities; nil if others were scanned, or fewer were looked for.
+    func nearest(
+        _ count: Int, at revision: CatalogRevision, in selection: EntitySelection?, recall: Double
+    ) -> [NearImage]? {
+        guard revision == self.revision, selection == self.selection, recall <= self.recall,
             count <= self.count || nearest.count < self.count
         else { return nil }
         return Array(nearest.prefix(count))

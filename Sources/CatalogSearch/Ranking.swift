@@ -60,7 +60,9 @@ extension SearchableCatalog {
                 var count = limit + verified.count + excluded.count
                 while true {
                     // What the query's first stage found needs no other scan.
-                    let known = last == nil ? query.scan?.nearest(count, at: state.revision, in: selection) : nil
+                    let known =
+                        last == nil
+                        ? query.scan?.nearest(count, at: state.revision, in: selection, recall: recall) : nil
                     let found: [NearImage]
                     if let known {
                         found = known

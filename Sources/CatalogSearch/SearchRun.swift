@@ -50,14 +50,29 @@ struct SearchRun {
             analyzed: analyzed, options: options, extractor: extractor, cancellation: cancellation, search: search,
             scan: try await search.scanPrints(timings: options.timings), image: analyzed.image,
             mostCrops: rectifiedCrops, isComplete: analyzed.isComplete)
-        try await run.readNames()
-        guard let features = analyzed.features, let extractor, run.hasTime() else { return run.decideByPrints() }
+        run.named = try await search.named(by: options)
+        guard let features = analyzed.features, let extractor, run.hasTime() else {
+            return search.decision(beside: run.scan, named: run.named, isComplete: run.isComplete)
+        }
         try await run.verifyCandidates(features)
         try await run.lookForDetail(extractor)
         try await run.lookIntoTiles(extractor)
         try await run.lookIntoMirror(extractor)
         try await run.compareDensely(extractor)
         return try await run.decide()
+    }
+
+    /// Decides by prints that were made before.
+    static func query(
+        for prints: [FeaturePrint], in state: any CatalogState, model: FeaturePrintModel, options: SearchOptions,
+        cancellation: Cancellation
+    ) async throws -> CatalogQuery {
+        let search = CandidateSearch(
+            state: state, model: model, prints: prints,
+            selection: try await state.selection(where: options.condition, among: nil), excluded: [],
+            recall: options.recall, cancellation: cancellation)
+        return search.decision(
+            beside: try await search.scanPrints(timings: options.timings), named: try await search.named(by: options))
     }
 
     // MARK: Time
@@ -90,12 +105,6 @@ struct SearchRun {
     private var hasSurelyFound: Bool { verified.values.contains { $0.inlierCount >= CandidateSearch.surelyFound } }
 
     // MARK: Stages
-
-    private mutating func readNames() async throws {
-        named = VerifiedEntity.joined(
-            try await search.entities(withCodes: options.codes, where: options.condition),
-            named: try await search.entities(withTexts: options.texts, where: options.condition))
-    }
 
     private mutating func verifyCandidates(_ features: LocalFeatureQuery) async throws {
         printCandidates = search.candidates(of: scan)
@@ -177,13 +186,6 @@ struct SearchRun {
             extractor.model.denseDescriptors(of: analyzed.image)
         }
         verified = try await search.compareDensely(descriptors, scan, verified, known: dense)
-    }
-
-    private func decideByPrints() -> CatalogQuery {
-        CatalogQuery(
-            prints: search.prints, matchThreshold: search.threshold(beside: scan),
-            coefficients: search.model.confidence, verified: named, excluded: search.excluded, scan: scan,
-            isComplete: isComplete)
     }
 
     private mutating func decide() async throws -> CatalogQuery {

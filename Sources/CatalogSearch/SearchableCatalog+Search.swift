@@ -166,11 +166,25 @@ extension SearchableCatalog {
 
     /// A query of prints that were made before. An entity's distance is the minimum over them and its images.
     ///
-    /// - Throws: `FeaturePrintError` if a print cannot be the catalog's model's: see `FeaturePrintModel.check(_:)`.
-    public func query(for prints: [FeaturePrint]) throws(FeaturePrintError) -> CatalogQuery {
+    /// - Parameter options: the condition, the recall, the codes, the texts and the timings count here.
+    /// - Throws: `FeaturePrintError` if a print cannot be the catalog's model's: see `FeaturePrintModel.check(_:)`;
+    ///   ``CatalogError``, ``SearchOptionsError``, and `CancellationError`.
+    /// - Complexity: O(entities · dimension).
+    public func query(
+        for prints: [FeaturePrint], options: SearchOptions = SearchOptions()
+    ) async throws -> CatalogQuery {
+        try options.check()
         for print in prints { try model.check(print) }
-        return CatalogQuery(
-            prints: prints, matchThreshold: model.matchThreshold(for: prints), coefficients: model.confidence)
+        guard !prints.isEmpty else {
+            return CatalogQuery(
+                prints: [], matchThreshold: model.matchThreshold(for: []), coefficients: model.confidence)
+        }
+        return try await scans.countingSearch {
+            try await executor.compute { cancellation in
+                try await SearchRun.query(
+                    for: prints, in: state(), model: model, options: options, cancellation: cancellation)
+            }
+        }
     }
 
     /// Computes all of an image that no catalog is needed for.

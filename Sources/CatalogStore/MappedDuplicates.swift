@@ -8,6 +8,7 @@ import LocalFeatures
 /// Entities with the same picture, by their rows in the database; the reference is first.
 package struct StoredDuplicates: Sendable {
     package struct Member: Sendable {
+        /// The row of the image in the database.
         package let key: Int64
         /// What differs from the reference.
         package let difference: DuplicateGroup.Difference
@@ -28,7 +29,7 @@ package struct StoredDuplicates: Sendable {
 ///
 /// It is made when they are looked for, not when images are indexed, and is of no use once the catalog has changed. The
 /// width of its header is the dimension, the count is that of the groups, the total that of their members. The sections
-/// are the members' rows in the database as 64-bit integers, the end of each group as 64-bit integers, the members'
+/// are the rows of the members' images in the database as 64-bit integers, the end of each group as 64-bit integers, the members'
 /// float32 distances, and what differs, a byte each.
 final class MappedDuplicates: DerivedFile {
     static let format = DerivedFileFormat(name: "duplicates.groups", magic: "LKGROUPS", version: 1) { shape in

@@ -58,15 +58,17 @@ extension Catalog {
 
     /// The groups with their entities, without those that were removed meanwhile.
     private func duplicateGroups(_ groups: [StoredDuplicates], in state: LocalState) throws -> [DuplicateGroup] {
-        let entities = try state.entities(for: groups.flatMap { $0.members.map(\.key) })
+        let entities = try state.entities(for: groups.flatMap { $0.members.map { ImageRow.entity($0.key) } })
         return groups.compactMap { group in
             let members = group.members.dropFirst().compactMap { member in
-                entities[member.key].map {
+                entities[ImageRow.entity(member.key)].map {
                     DuplicateGroup.Member(
                         entity: $0.entity, difference: member.difference, distance: Double(member.distance))
                 }
             }
-            guard let first = group.members.first, let reference = entities[first.key], !members.isEmpty else {
+            guard let first = group.members.first, let reference = entities[ImageRow.entity(first.key)],
+                !members.isEmpty
+            else {
                 return nil
             }
             return DuplicateGroup(reference: reference.entity, duplicates: members)
@@ -120,17 +122,43 @@ extension Catalog {
         }
     }
 
+    /// The matches of a query. Folded, the limit is the number of groups: `shown` has the surest of each, and
+    /// `duplicates` the ids of the others.
+    package func matches(
+        of query: CatalogQuery, options: SearchOptions, areFolded: Bool
+    ) async throws -> (shown: [CatalogMatch], all: [CatalogMatch], duplicates: [String: [String]]?) {
+        var wider = options
+        while true {
+            let matches = try await search(query, options: wider)
+            guard areFolded, options.limit > 0 else { return (matches, matches, areFolded ? [:] : nil) }
+            let groups = try await grouped(matches)
+            if groups.count > options.limit || matches.count < wider.limit {
+                let shown = groups.prefix(options.limit)
+                return (
+                    shown.map(\.match), shown.flatMap { [$0.match] + $0.duplicates },
+                    Dictionary(
+                        shown.map { ($0.match.id, $0.duplicates.map(\.id)) }, uniquingKeysWith: { first, _ in first })
+                )
+            }
+            wider.limit *= 4
+        }
+    }
+
     /// The positions of matches, each with the first one of its group.
     private static func fold(_ matches: [CatalogMatch], by groups: [StoredDuplicates]) -> [[Int]] {
-        var numbers: [Int64: Int] = [:]
+        var (numbers, ofEntities) = ([Int64: Int](), [Int64: Int]())
         for (number, group) in groups.enumerated() {
-            // Images of an entity may be in several groups.
-            for member in group.members where numbers[member.key] == nil { numbers[member.key] = number }
+            for member in group.members {
+                numbers[member.key] = number
+                // Of a group that has the same entities as one before, the images are not kept.
+                let entity = ImageRow.entity(member.key)
+                ofEntities[entity] = ofEntities[entity] ?? number
+            }
         }
         var positions: [Int: Int] = [:]
         var folded: [[Int]] = []
         for (index, match) in matches.enumerated() {
-            let number = numbers[match.key]
+            let number = numbers[ImageRow.row(of: match.key, place: match.imageIndex)] ?? ofEntities[match.key]
             if let position = number.flatMap({ positions[$0] }) {
                 folded[position].append(index)
             } else {

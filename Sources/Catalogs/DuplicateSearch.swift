@@ -132,10 +132,10 @@ struct DuplicateSearch {
             let relations = try relations(pairs)
             let members = zip(others, zip(pairs, relations)).map { row, found in
                 StoredDuplicates.Member(
-                    key: entity(row), difference: found.1?.difference ?? links[row] ?? .quality,
+                    key: state.matrix.key(row), difference: found.1?.difference ?? links[row] ?? .quality,
                     distance: found.0.squaredDistance.squareRoot())
             }
-            let first = StoredDuplicates.Member(key: entity(reference), difference: .none, distance: 0)
+            let first = StoredDuplicates.Member(key: state.matrix.key(reference), difference: .none, distance: 0)
             groups.append(StoredDuplicates(members: [first] + members))
         }
         return groups

@@ -83,7 +83,7 @@ extension SearchRequest {
     ) async throws -> SearchAnswer {
         let query: CatalogQuery
         switch (image, print, words, similarTo) {
-        case (nil, let print?, nil, nil): query = try catalog.query(for: [print])
+        case (nil, let print?, nil, nil): query = try await catalog.query(for: [print], options: options)
         case (let image, nil, let words?, nil):
             query = try await catalog.query(
                 describedBy: words, beside: image, weight: wordsWeight ?? 0.5, options: options)
@@ -93,22 +93,16 @@ extension SearchRequest {
             throw SearchRequestError(
                 description: "a query is an image, a print, words, an image and words, or an entity: give one")
         }
-        var matches = try await catalog.search(query, options: options)
-        var (similar, duplicates) = ([CatalogMatch]?.none, [String: [String]]?.none)
+        let found = try await catalog.matches(of: query, options: options, areFolded: groupDuplicates ?? false)
+        var similar: [CatalogMatch]?
         if let count = self.similar {
             var options = options
             options.limit = count
-            similar = try await catalog.similar(to: query, besides: matches, options: options)
-        }
-        if groupDuplicates ?? false {
-            let groups = try await catalog.grouped(matches)
-            matches = groups.map(\.match)
-            duplicates = Dictionary(
-                groups.map { ($0.match.id, $0.duplicates.map(\.id)) }, uniquingKeysWith: { first, _ in first })
+            similar = try await catalog.similar(to: query, besides: found.all, options: options)
         }
         return SearchAnswer(
-            query: name, image: image, matches: matches, isComplete: query.isComplete, duplicates: duplicates,
-            similar: similar)
+            query: name, image: image, matches: found.shown, isComplete: query.isComplete,
+            duplicates: found.duplicates, similar: similar)
     }
 }
 

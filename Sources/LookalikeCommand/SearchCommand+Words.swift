@@ -49,14 +49,10 @@ extension SearchCommand {
                 if image == nil { continue }
             }
             let name = argument ?? words
-            let found = try await catalog.search(
+            let query = try await catalog.query(
                 describedBy: words, beside: image, weight: wordsWeight ?? 0.5, options: options)
-            let groups = groupDuplicates ? try await catalog.grouped(found) : nil
-            let matches = groups?.map(\.match) ?? found
-            let duplicates = groups.map { groups in
-                Dictionary(
-                    groups.map { ($0.match.id, $0.duplicates.map(\.id)) }, uniquingKeysWith: { first, _ in first })
-            }
+            let (matches, _, duplicates) = try await catalog.matches(
+                of: query, options: options, areFolded: groupDuplicates)
             if json {
                 print(try SearchAnswer(query: name, image: image, matches: matches, duplicates: duplicates).line)
             } else {

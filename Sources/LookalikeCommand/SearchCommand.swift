@@ -185,22 +185,14 @@ struct SearchCommand: AsyncParsableCommand {
             #endif
             let found = try await QueryImage.resultOrReport(argument, failures: &failures) {
                 let query = try await catalog.query(for: image, options: searchOptions)
-                let matches = try await catalog.search(query, options: searchOptions)
-                guard similar > 0 else { return (matches, nil as [CatalogMatch]?, query.isComplete) }
+                let found = try await catalog.matches(of: query, options: searchOptions, areFolded: groupDuplicates)
                 var options = searchOptions
                 options.limit = similar
-                return (
-                    matches, try await catalog.similar(to: query, besides: matches, options: options), query.isComplete
-                )
+                let resembling =
+                    similar > 0 ? try await catalog.similar(to: query, besides: found.all, options: options) : nil
+                return (found.shown, found.duplicates, resembling, query.isComplete)
             }
-            guard case (var matches, let resembling, let isComplete)? = found else { continue }
-            var duplicates: [String: [String]]?
-            if groupDuplicates {
-                let groups = try await catalog.grouped(matches)
-                matches = groups.map(\.match)
-                duplicates = Dictionary(
-                    groups.map { ($0.match.id, $0.duplicates.map(\.id)) }, uniquingKeysWith: { first, _ in first })
-            }
+            guard let (matches, duplicates, resembling, isComplete) = found else { continue }
             if json {
                 print(
                     try SearchAnswer(

@@ -162,6 +162,44 @@ struct RecommendedDistanceTests {
     }
 }
 
+/// A query of prints decides as one of the image that has them.
+struct PrintQueryTests {
+    @Test func printsDecideAsTheirImage() async throws {
+        let fixture = try CatalogFixture(count: 12)
+        try fixture.index()
+        let catalog = try Catalog(at: fixture.catalog)
+        let ids = (1...12).map(fixture.id)
+        for seed in [1, 5, 77, 78, 79] as [UInt64] {
+            for condition in [.everything, EntityField.id.isAnyOf(ids.prefix(4).map(\.self))] as [Condition] {
+                let image = SampleImage.blocks(seed: seed)
+                let options = SearchOptions(condition: condition, effort: .prints, crops: .whole)
+                let byImage = try await catalog.query(for: image, options: options)
+                let byPrints = try await catalog.query(for: byImage.prints, options: options)
+                #expect(byPrints.matchThreshold == byImage.matchThreshold, "seed \(seed)")
+                #expect(
+                    try await catalog.search(byPrints, options: options)
+                        == catalog.search(byImage, options: options), "seed \(seed)")
+            }
+        }
+    }
+
+    @Test func codesAndTextsNameEntitiesBesidePrints() async throws {
+        let folder = try TemporaryFolder()
+        let model = try CatalogFixture.model { _ in }
+        let prints = try (1...3).map { try model.featurePrint(for: SampleImage.blocks(seed: $0)) }
+        let entities = [
+            CatalogEntity(id: "a", attributes: ["gtin": "4006381333931"]), CatalogEntity(id: "b", title: "Remains"),
+        ]
+        _ = try CatalogIndexer(at: folder.file("catalog"), model: model).index(
+            zip(entities, prints).map { IndexItem($0, image: .print($1)) })
+        let catalog = try Catalog(at: folder.file("catalog"), model: model)
+        let options = SearchOptions(codes: ["04006381333931"], texts: ["REMAINS"])
+        let matches = try await catalog.search(
+            catalog.query(for: [prints[2]], options: options), options: options)
+        #expect(Set(matches.map(\.id)) == ["a", "b"])
+    }
+}
+
 struct ConditionSearchTests {
     static let rows = (0..<12).map { index in
         ManifestFixture.row(

@@ -106,8 +106,10 @@ struct ConcurrentSearchTests {
         var random = SeededGenerator(seed: 12)
         let model = try await Self.indexPrints(in: folder.url, &random)
         let catalog = try Catalog(at: folder.url)
-        let queries = try (0..<40).map { index in
-            try catalog.query(for: (0...(index % 5)).map { _ in Self.print(of: model, &random) })
+        var queries: [CatalogQuery] = []
+        for index in 0..<40 {
+            let prints = (0...(index % 5)).map { _ in Self.print(of: model, &random) }
+            queries.append(try await catalog.query(for: prints).withoutScan)
         }
         var alone: [[CatalogMatch]] = []
         for query in queries {

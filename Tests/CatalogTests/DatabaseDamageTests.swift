@@ -260,7 +260,7 @@ struct DatabaseDamageTests {
         await attempt { try await catalog.search(text: "l1") }
         await attempt { try await catalog.suggestions(for: "l") }
         await attempt { try await catalog.search(matching: query, options: SearchOptions(bounds: .none)) }
-        let print = try catalog.query(for: [catalog.model.featurePrint(for: query)])
+        let print = try await catalog.query(for: [catalog.model.featurePrint(for: query)])
         for key in [EntityField.type, .label, .attribute("year")] {
             await attempt { try await catalog.facets(of: print, by: [key], options: SearchOptions(bounds: .none)) }
         }

@@ -34,7 +34,7 @@ struct LookupTests {
     @Test func pagesFacetsAndNeighborsOfAWholeRanking() async throws {
         let folder = try TemporaryFolder()
         let catalog = try await Self.catalog(folder)
-        let query = try catalog.query(for: [Self.print(0, catalog.model)])
+        let query = try await catalog.query(for: [Self.print(0, catalog.model)])
         let all = try await catalog.search(query, options: SearchOptions(limit: .max, bounds: .none))
         #expect(all.map(\.id) == (0..<Self.count).map { "e\($0)" })
 
@@ -109,7 +109,7 @@ struct LookupTests {
         let many = (0..<25_000).map { "Title \($0)" }
         #expect(try await ids(.title, many, limit: 2_000).count == Self.count)
 
-        let query = try catalog.query(for: [Self.print(0, catalog.model)])
+        let query = try await catalog.query(for: [Self.print(0, catalog.model)])
         let mistakes: [@Sendable () async throws -> Void] = [
             { _ = try await catalog.entities(where: .attribute("yaer"), isAnyOf: ["1995"]) },
             { _ = try await catalog.entities(where: .attribute("yaer"), isAnyOf: ["1995"]) },
@@ -134,7 +134,7 @@ struct LookupTests {
         }
         _ = try await indexer.run(over: items).report()
         let catalog = try Catalog(at: folder.url)
-        let query = try catalog.query(for: [Self.print(0, model)])
+        let query = try await catalog.query(for: [Self.print(0, model)])
         func values(_ names: [String]) async throws -> [[String]] {
             try await catalog.facets(of: query, by: names.map { .attribute($0) }, options: SearchOptions(bounds: .none))
                 .map { $0.values.map(\.value) }
@@ -155,7 +155,7 @@ struct LookupTests {
         }
         _ = try await indexer.run(over: [item("a", 0, composed), item("b", 1, decomposed)]).report()
         let catalog = try Catalog(at: folder.url)
-        let query = try catalog.query(for: [Self.print(0, catalog.model)])
+        let query = try await catalog.query(for: [Self.print(0, catalog.model)])
         func found(_ label: String) async throws -> [String] {
             try await catalog.search(
                 query, options: SearchOptions(bounds: .none, condition: Condition.isAnyOf(.label, [label]))
@@ -238,7 +238,7 @@ struct DistanceLimitTests {
         let fixture = try CatalogFixture(count: 6)
         try fixture.index()
         let catalog = try Catalog(at: fixture.catalog)
-        let query = try catalog.query(for: [catalog.model.featurePrint(for: SampleImage.blocks(seed: 2))])
+        let query = try await catalog.query(for: [catalog.model.featurePrint(for: SampleImage.blocks(seed: 2))])
         let threshold = try #require(query.matchThreshold)
         let all = try await catalog.search(query, options: SearchOptions(bounds: MatchBounds(maxDistance: .unlimited)))
         #expect(all.count == 6)

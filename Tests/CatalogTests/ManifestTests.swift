@@ -150,6 +150,42 @@ struct ManifestTests {
         #expect(notes.contains { $0.contains("column 6 has no name and is left out") }, "\(notes)")
     }
 
+    @Test(arguments: [
+        ("48.208", "48.208", 1), ("48,208", "48.208", 2), ("48,2082", "48.2082", 2), ("-33.5", "-33.5", 1),
+    ])
+    func degreesHaveNoThousands(written: String, stored: String, noteCount: Int) throws {
+        let folder = try TemporaryFolder()
+        let text = "id;image;latitude;price\na;a.png;\(written);19,90\n"
+        let items = try ImageSource.items(at: folder.write(text, to: "list.csv")).items
+        #expect(items.map { $0.entity.attributes } == [["latitude": stored, "price": "19.90"]])
+        #expect(items.flatMap(\.notes).count == noteCount)
+    }
+
+    @Test func whatIsStoredOtherwiseIsNoted() throws {
+        let folder = try TemporaryFolder()
+        let text = "id;image;weight;price\na;a.png;1;19,90\nb;b.png;1.250;5,00\n"
+        let notes = try ImageSource.items(at: folder.write(text, to: "list.csv")).items.flatMap(\.notes)
+        #expect(
+            notes.contains { $0.subject.hasSuffix(":3") && $0.text.contains("“1.250” is stored as 1250") }, "\(notes)")
+    }
+
+    @Test func listsOfAColumnMayBeArrays() throws {
+        let folder = try TemporaryFolder()
+        let text = #"""
+            id,labels,images
+            a,"[""p"",""q;r"",5]","[""a|b.png"",""c.png""]"
+            b,"[p];q","[d].png|e.png"
+            c,[],f.png
+            """#
+        let (items, problems) = try ImageSource.items(at: folder.write(text, to: "list.csv"))
+        #expect(problems.isEmpty, "\(problems)")
+        #expect(items.map(\.entity.labels) == [["p", "q;r", "5"], ["[p]", "q"], []])
+        #expect(
+            items.map { $0.entity.images.map { URL(fileURLWithPath: $0).lastPathComponent } } == [
+                ["a|b.png", "c.png"], ["[d].png", "e.png"], ["f.png"],
+            ])
+    }
+
     /// Random numbers in each country's form are read as those that they are.
     @Test(arguments: 0..<20 as Range<UInt64>)
     func numbersOfEveryCountryAreRead(seed: UInt64) throws {

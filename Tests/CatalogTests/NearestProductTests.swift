@@ -189,7 +189,7 @@ struct NearestProductTests {
         // Pages of any length read each entity that is allowed once, and follow each other.
         for filter in Filter.allCases {
             let (vector, cluster) = prints.queries[0]
-            let query = try catalog.query(for: [prints.print(vector)])
+            let query = try await catalog.query(for: [prints.print(vector)])
             let options = SearchOptions(limit: 150, bounds: .none, condition: filter.condition(cluster: cluster))
             var pages: [[CatalogMatch]] = []
             for try await page in catalog.pages(of: query, options: options) { pages.append(page) }

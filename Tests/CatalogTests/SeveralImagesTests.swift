@@ -113,7 +113,7 @@ struct SeveralImagesTests {
         #expect(try await catalog.info.imageCount == single.count)
         let condition = isFiltered ? Condition.isAnyOf(.type, ["1"]) : .everything
         for image in [Self.near(0), SampleImage.blocks(seed: 3), Self.shapes(1)] {
-            let query = try catalog.query(for: [catalog.model.featurePrint(for: image)])
+            let query = try await catalog.query(for: [catalog.model.featurePrint(for: image)])
             let all = try await reference.search(
                 query, options: SearchOptions(limit: 1000, bounds: .none, condition: condition))
             var seen: Set<Substring> = []
@@ -374,6 +374,23 @@ struct SeveralImagesTests {
         #expect(Set(matches.map(\.id)) == ["a", "c"])
         let folded = try await catalog.grouped(matches)
         #expect(folded.count == 1 && folded[0].duplicates.count == 1)
+    }
+
+    /// By the groups that are kept, as by a comparison of the images.
+    @Test func matchesAreFoldedByTheImagesThatMatch() async throws {
+        try index([
+            item("a", [1, 2, 3]), item("b", [3, 4]), item("c", [1]), item("d", [2, 5]), item("e", [2, 3]),
+        ])
+        let catalog = try Catalog(at: url)
+        for isKept in [false, true] {
+            if isKept { _ = try await catalog.duplicates() }
+            for (seed, ids) in [(1, ["a", "c"]), (2, ["a", "d", "e"]), (3, ["a", "b", "e"]), (4, ["b"])] {
+                let matches = try await catalog.search(matching: Self.shapes(UInt64(seed)))
+                let folded = try await catalog.grouped(matches)
+                #expect(
+                    folded.map { ([$0.match] + $0.duplicates).map(\.id).sorted() } == [ids], "\(seed), kept: \(isKept)")
+            }
+        }
     }
 
     @Test func copiesAndExportsHaveAllImages() async throws {

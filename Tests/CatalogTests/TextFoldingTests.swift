@@ -11,6 +11,7 @@ struct TextFoldingTests {
         ("Ὀδυσσεύς", "ΟΔΥΣΣΕΥΣ"), ("Đorđe", "dorde"), ("Œuvre", "oeuvre"), ("Ærø", "aero"), ("IŞIK", "ışık"),
         ("İstanbul", "istanbul"), ("Þórr", "thorr"), ("Ёлка", "елка"), ("КРАЙ", "край"), ("ﬁnal", "final"),
         ("ＡＢＣ", "abc"), ("Café", "cafe\u{301}"), ("Việt", "viet"), ("naïve", "NAIVE"), ("Dvořák", "dvorak"),
+        ("مُحَمَّد", "محمد"), ("اَلْعَرَبِيَّةُ", "العربية"), ("كتـــاب", "كتاب"), ("שָׁלוֹם", "שלום"), ("㎏", "kg"), ("℡", "tel"),
     ]
 
     private static func catalog(_ titles: [String]) throws -> (Catalog, TemporaryFolder) {

@@ -98,6 +98,8 @@ struct DuplicatesCommandTests {
         let text = try search("--group-duplicates")
         #expect(text.hasSuffix("  a\n      and 2 more with the same picture: b, c\n"), "\(text)")
         #expect(try search("--group-duplicates", "--json").contains(#""duplicates":["b","c"]"#))
+        #expect(try search("--group-duplicates", "--json", "--limit", "1").contains(#""duplicates":["b","c"]"#))
+        #expect(try search("--group-duplicates", "--json", "--limit", "0").contains(#""results":[]"#))
         #expect(try !search("--json").contains("duplicates"))
     }
 }

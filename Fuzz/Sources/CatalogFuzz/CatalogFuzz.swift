@@ -43,9 +43,8 @@ private func search(_ catalog: Catalog) async {
     for field in [EntityField.label, .type, .attribute("year"), .title] {
         _ = try? await catalog.entities(where: field, isAnyOf: ["l", "t", "1991", "T1"])
     }
-    guard let print = try? await catalog.featurePrint(for: "2"), let query = try? catalog.query(for: [print]) else {
-        return
-    }
+    guard let print = try? await catalog.featurePrint(for: "2"), let query = try? await catalog.query(for: [print])
+    else { return }
     let filter = Condition.all([
         .isAnyOf(.type, ["t"]), .isAnyOf(.label, ["l"]), .isAnyOf(.attribute("year"), ["1990", "1992"]),
     ])

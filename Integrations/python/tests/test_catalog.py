@@ -147,6 +147,10 @@ class LookupTests(SharedCatalogCase):
         self.assertEqual(ids(), set())
         self.assertEqual(ids(codes=["316148410X"]), {"c0"})
         self.assertEqual(ids(texts=["the slow meridian", "volume 7"]), {"c0"})
+        with lookalike.Engine() as engine:
+            (query,) = engine.embed([drawn(5)])
+        self.assertEqual(self.catalog.search(query), [])
+        self.assertEqual({match.id for match in self.catalog.search(query, codes=["316148410X"])}, {"c0"})
         for name in ("codes", "texts"):
             with self.assertRaisesRegex(TypeError, f"{name} are several texts"):
                 self.catalog.search(drawn(5), **{name: "316148410X"})

@@ -66,6 +66,13 @@ class PrintFileTests(unittest.TestCase):
         report = self.engine.embed_to(self.output, paths, chunk=4)
         self.assertEqual((report.added, report.unchanged), (8, 8))
         self.check(paths)
+        # What was changed since is not passed over.
+        copy = shutil.copy(paths[0], self.folder)
+        self.assertEqual(self.engine.embed_to(self.output, [copy]).added, 1)
+        shutil.copy(paths[1], copy)
+        report = self.engine.embed_to(self.output, [*paths, copy])
+        self.assertEqual((report.unchanged, [problem.subject for problem in report.problems]), (16, [copy]))
+        self.assertIn("has changed", report.problems[0].reason)
         before = os.stat(self.output).st_size
         self.assertEqual(self.engine.embed_to(self.output, paths).unchanged, 16)
         self.assertEqual(os.stat(self.output).st_size, before)
@@ -92,6 +99,13 @@ class PrintFileTests(unittest.TestCase):
         self.check(paths)
         np.testing.assert_array_equal(self.engine.embed(images), self.engine.embed(paths))
         self.assertEqual(len(self.engine.embed(COVERS)), len(covers()))
+        # What has the name of an image and is none is a problem, as for an index run.
+        open(os.path.join(images, "empty.JPG"), "w").close()
+        os.symlink("nowhere", os.path.join(images, "link.png"))
+        os.mkfifo(os.path.join(images, "pipe.png"))
+        report = self.engine.embed_to(self.output, images)
+        names = [os.path.basename(problem.subject) for problem in report.problems]
+        self.assertEqual((report.unchanged, names), (2, ["empty.JPG", "link.png"]))
 
     def test_no_images(self) -> None:
         report = self.engine.embed_to(self.output, [])

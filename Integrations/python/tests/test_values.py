@@ -110,6 +110,11 @@ class ValueTests(unittest.TestCase):
             "tuple": (("a", "b"), '["a","b"]'),
             "set": ({"b", "a"}, '["a","b"]'),
             "array": (np.array([1, 2]), "[1,2]"),
+            "array32": (np.array([0.1, 2], np.float32), "[0.1,2]"),
+            "days": (np.array(["2024-05-01"], "datetime64[ns]"), '["2024-05-01T00:00:00.000000000"]'),
+            "item": (np.array(0.1, np.float32), "0.1"),
+            "whole16": (np.float16(65504), "65504"),
+            "whole32": (np.float32(9783161651200), "9783161651200"),
         }
         absent = [None, NAN, np.float32("nan"), decimal.Decimal("nan"), np.datetime64("NaT", "s")]
         row = {name: value for name, (value, _) in values.items()}
@@ -126,7 +131,8 @@ class ValueTests(unittest.TestCase):
         class Color(enum.Enum):
             RED = 1
 
-        for value in (1j, b"x", object(), float("inf"), decimal.Decimal("inf"), Color.RED, datetime.timedelta(1), len):
+        times = (datetime.timedelta(1), np.timedelta64(1, "h"), np.array([1], "timedelta64[m]"))
+        for value in (1j, b"x", object(), float("inf"), decimal.Decimal("inf"), Color.RED, *times, len):
             with (
                 self.subTest(repr(value)),
                 self.assertRaisesRegex(TypeError, "entity 1, counted from 0: “x” is .*stored"),
@@ -202,6 +208,13 @@ class ValueTests(unittest.TestCase):
         for table in (frame, pyarrow.Table.from_pandas(frame)):
             self.assertEqual(self.stored(table), [{"narrow": "19.9", "half": "0.1"}])
             self.assertEqual(self.catalog.entities()[0]["labels"], ["ambient", "tape", "live"])
+        frame = frame.rename(columns=str.title)
+        frame["Labels"] = ['["p", "q;r"]']
+        self.stored(frame)
+        self.assertEqual(self.catalog.entities()[0]["labels"], ["p", "q;r"])
+        for table in (pandas.concat([frame, frame], axis=1), pyarrow.table([[1], [2]], names=["v", "v"])):
+            with self.assertRaisesRegex(TypeError, "2 columns “(Id|v)”"):
+                self.catalog.index(table)
         # A mapping has lists of its own.
         self.stored([{"id": "a", "image": self.image, "labels": "ambient; tape"}])
         self.assertEqual(self.catalog.entities()[0]["labels"], ["ambient; tape"])
@@ -232,6 +245,8 @@ class ValueTests(unittest.TestCase):
         columns = {"id": ["a", "b"], "image": [self.image, self.other], "year": [1998, None], "day": [day, None]}
         table = polars.DataFrame({**columns, "price": [1.5, NAN], "labels": [["x"], None]})
         expected = [{"year": "1998", "day": "2024-05-01", "price": "1.5"}, {}]
+        narrow = table.with_columns(v=polars.Series([[0.1], None], dtype=polars.List(polars.Float32)))
+        self.assertEqual(self.stored(narrow), [{**expected[0], "v": "[0.1]"}, {}])
         self.assertEqual(self.stored(table), expected)
         self.assertEqual(self.stored(table.iter_rows(named=True)), expected)
 
@@ -240,6 +255,9 @@ class ValueTests(unittest.TestCase):
         import pyarrow
 
         columns = {"id": ["a", "b"], "image": [self.image, self.other], "year": [1998, None], "labels": [["x"], None]}
+        for kind in (pyarrow.list_(pyarrow.float32()), pyarrow.large_list(pyarrow.float32())):
+            table = pyarrow.table({**columns, "v": pyarrow.array([[0.1, None, 2], None], kind)})
+            self.assertEqual(self.stored(table), [{"year": "1998", "v": "[0.1,2]"}, {}])
         table = pyarrow.table(columns)
         self.assertEqual(self.stored(table), [{"year": "1998"}, {}])
         self.assertEqual(self.stored(table.to_batches()[0]), [{"year": "1998"}, {}])

@@ -43,8 +43,8 @@ import Testing
         let prints = [Drawn.print(7, of: local.model), Drawn.print(1000, of: local.model)]
         let options = SearchOptions(limit: 37, bounds: .none)
         var (expected, found) = ([CatalogMatch](), [CatalogMatch]())
-        for try await page in try local.pages(of: local.query(for: prints), options: options) { expected += page }
-        for try await page in try remote.pages(of: remote.query(for: prints), options: options) { found += page }
+        for try await page in try await local.pages(of: local.query(for: prints), options: options) { expected += page }
+        for try await page in try await remote.pages(of: remote.query(for: prints), options: options) { found += page }
         #expect(expected.count == 300 && found == expected)
     }
 
@@ -63,8 +63,9 @@ import Testing
             let prints = [Drawn.print(number, of: local.model)]
             let options = SearchOptions(limit: 15, bounds: .none)
             var (expected, found) = ([CatalogMatch](), [CatalogMatch]())
-            for try await page in try local.pages(of: local.query(for: prints), options: options) { expected += page }
-            for try await page in try remote.pages(of: remote.query(for: prints), options: options) { found += page }
+            let (ofLocal, ofRemote) = try await (local.query(for: prints), remote.query(for: prints))
+            for try await page in local.pages(of: ofLocal, options: options) { expected += page }
+            for try await page in remote.pages(of: ofRemote, options: options) { found += page }
             #expect(expected.count == 40 && found == expected)
         }
     }
@@ -74,7 +75,7 @@ import Testing
         _ = try await MilvusCatalog.push(local, to: server.address("conditions"))
         let remote = try await RemoteCatalogSearch(MilvusCatalog(server.address("conditions")))
         func ids(_ catalog: any SearchableCatalog, _ condition: Condition) async throws -> [String] {
-            let query = try catalog.query(for: [Drawn.print(3, of: local.model)])
+            let query = try await catalog.query(for: [Drawn.print(3, of: local.model)])
             return try await catalog.search(
                 query, options: SearchOptions(limit: 100, bounds: .none, condition: condition)
             ).map(\.id)
@@ -187,7 +188,7 @@ import Testing
         for options in [MilvusOptions(), MilvusOptions(breadth: 400)] {
             let remote = try await RemoteCatalogSearch(MilvusCatalog(server.address("other"), options: options))
             for number in [3, 250, 399] {
-                let query = try remote.query(for: [Drawn.print(number, of: local.model)])
+                let query = try await remote.query(for: [Drawn.print(number, of: local.model)])
                 let found = try await remote.search(query, options: SearchOptions(limit: 1, bounds: .none))
                 #expect(found.map(\.id) == ["entity-\(number)"])
             }

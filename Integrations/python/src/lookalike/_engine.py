@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from lookalike._errors import ImageError, LookalikeError
 from lookalike._images import ImageSource, encoded, images_in_folder, is_one_image, plain_pixels
 from lookalike._model import Model, opened
-from lookalike._prints import PrintFile, PrintReport
+from lookalike._prints import PrintFile, PrintReport, stamp
 from lookalike._progress import Progress, count, shown
 from lookalike._values import absolute_path, finite_number, text, whole_number
 from lookalike._worker import HasWorker, Request, Worker
@@ -243,7 +243,7 @@ class Engine(HasWorker):
 
         Rows are added in chunks. A file of JSON lines beside it, `prints.jsonl`, names the `image` of each row and the
         `model`. Images that have a row already are left out, so that a run that was interrupted is completed by
-        another one, which tries those again that could not be used.
+        another one, which tries those again that could not be used. Those that were changed since are problems.
 
         Args:
             output: the NumPy file, of float32; made if it is not there. One run at a time writes it.
@@ -276,8 +276,13 @@ class Engine(HasWorker):
         done, total = 0, count(images) if not isinstance(images, (str, os.PathLike)) else None
         with contextlib.closing(file), shown(progress) as show:
             while part := list(itertools.islice(rest, chunk)):
-                new = [path for path in dict.fromkeys(part) if path not in file.images]
-                unchanged += len(part) - len(new)
+                paths_of_part = dict.fromkeys(part)
+                new = {path: stamp(path) for path in paths_of_part if path not in file.images}
+                known = [path for path in paths_of_part if path in file.images]
+                changed = [path for path in known if stamp(path) not in (None, file.images[path])]
+                reason = f"has changed since its row was made; remove {os.fsdecode(output)} to make all rows anew"
+                problems += [ImageError(path, reason) for path in changed]
+                unchanged += len(part) - len(new) - len(changed)
                 rows = []
                 done += len(part) - len(new)
                 for path, result in zip(new, self.compute(new)):
@@ -289,7 +294,7 @@ class Engine(HasWorker):
                     if show:
                         show(done, total)
                 if rows:
-                    file.append([path for path, _ in rows], [row for _, row in rows])
+                    file.append({path: new[path] for path, _ in rows}, [row for _, row in rows])
                 added += len(rows)
         return PrintReport(added, unchanged, tuple(problems))
 

@@ -33,21 +33,33 @@ _ORIENTATION = 0x0112
 
 # How files of images begin.
 _SIGNATURES = re.compile(
-    rb"\xff\xd8\xff|\x89PNG|GIF8|RIFF....WEBP|II\*\0|MM\0\*|....ftyp(avi|hei|hev|mif|msf)", re.DOTALL
+    rb"\xff\xd8\xff|\x89PNG|GIF8|RIFF....WEBP|II[*+]\0|MM\0[*+]|....ftyp(avi|hei|hev|mif|msf)", re.DOTALL
+)
+_EXTENSIONS = tuple(
+    ".png .apng .jpg .jpeg .jpe .jfif .jif .jfi .pjpeg .pjp .mpo .webp .heic .heif .hif .avif .gif .tif .tiff".split()
 )
 
 
 def images_in_folder(folder: str) -> Iterator[str]:
-    """The paths of the images below a folder, whatever their names; hidden files and folders are left out."""
+    """The paths of the images below a folder: files that have an image's extension, or begin as one. Hidden files and
+    folders are left out."""
     for parent, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             path = os.path.join(parent, name)
-            if name.startswith(".") or not os.path.isfile(path):
+            if name.startswith(".") or not (os.path.isfile(path) or os.path.islink(path)):
                 continue
-            with open(path, "rb") as file:
-                if _SIGNATURES.match(file.read(16)):
-                    yield path
+            # What cannot be read is a problem of that image.
+            if name.lower().endswith(_EXTENSIONS) or os.path.isfile(path) and _begins_as_image(path):
+                yield path
+
+
+def _begins_as_image(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return _SIGNATURES.match(file.read(16)) is not None
+    except OSError:
+        return False
 
 
 def is_one_image(images: Any) -> bool:

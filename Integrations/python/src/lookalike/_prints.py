@@ -29,6 +29,15 @@ class PrintReport:
     """The images without a row: which, and why."""
 
 
+def stamp(path: str) -> list[int] | None:
+    """The size of a file, and when it was changed; None if there is none."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return [status.st_size, status.st_mtime_ns]
+
+
 class PrintFile:
     """A NumPy file with a row of float32 per image, and a file of JSON lines beside it with a line per row.
 
@@ -36,7 +45,8 @@ class PrintFile:
     """
 
     def __init__(self, path: str, model: str, dimension: int) -> None:
-        self.images: set[str] = set()
+        self.images: dict[str, list[int] | None] = {}
+        """The stamp of each."""
         self._count = 0
         self._model, self._dimension = model, dimension
         lines_path = os.path.splitext(path)[0] + ".jsonl"
@@ -64,7 +74,7 @@ class PrintFile:
             entry = json.loads(line)
             if entry.get("model") != self._model:
                 raise LookalikeError(f"{path}: has prints of another model; remove it, and {lines_path}")
-            self.images.add(entry["image"])
+            self.images[entry["image"]] = entry.get("stamp")
             self._count += 1
             end += len(line)
         self._lines.seek(end)
@@ -72,12 +82,13 @@ class PrintFile:
         if self._count > 0 and os.fstat(self._rows.fileno()).st_size < self._end_of_rows():
             raise LookalikeError(f"{path}: has fewer rows than {lines_path} has lines; remove both")
 
-    def append(self, images: list[str], prints: list[NDArray[np.float32]]) -> None:
-        """Adds a row per image."""
+    def append(self, images: dict[str, list[int] | None], prints: list[NDArray[np.float32]]) -> None:
+        """Adds a row per image, which has its stamp from before it was read."""
         self._rows.seek(self._end_of_rows())
         self._rows.write(np.stack(prints).astype("<f4").tobytes())
         self._rows.flush()
-        lines = [json.dumps({"image": image, "model": self._model}) + "\n" for image in images]
+        entries = ({"image": image, "model": self._model, "stamp": stamp} for image, stamp in images.items())
+        lines = [json.dumps(entry) + "\n" for entry in entries]
         self._lines.write("".join(lines).encode())
         self._lines.flush()
         self.images.update(images)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import datetime
 import decimal
 import enum
+import json
 import math
 import operator
 import os
 import re
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -91,26 +93,46 @@ def rows(table: Any, keeps: Callable[[str, Any], bool] = lambda key, value: Fals
         for key, kind in narrow.items():
             if isinstance(values.get(key), float):
                 values[key] = kind(values[key])
+            elif isinstance(values.get(key), list):
+                values[key] = [kind(each) if isinstance(each, float) else each for each in values[key]]
         kept = {key: values.pop(key) for key in list(values) if keeps(key, values[key])}
         stored = plain(values, f"entity {number}, counted from 0") | kept
-        for key, separator in separators.items():
-            if isinstance(stored.get(key), str):
-                stored[key] = [part.strip() for part in re.split(separator, stored[key]) if part.strip()]
+        for key, value in stored.items():
+            if isinstance(value, str) and (separator := separators.get(key.lower())):
+                stored[key] = _divided(value, separator)
         yield stored
 
 
+def _divided(text: str, separator: str) -> list[str]:
+    """The parts of a field of a .csv manifest: those of an array in JSON, or with signs between."""
+    try:
+        parts = json.loads(text) if text.startswith("[") else None
+    except ValueError:
+        parts = None
+    return parts or [part.strip() for part in re.split(separator, text) if part.strip()]
+
+
 def _narrow_columns(table: Any) -> dict[Any, Any]:
-    """The columns of numbers of 32 or 16 bits, of which libraries make numbers of 64 bits with other digits."""
+    """The columns of numbers of 32 or 16 bits, of which libraries make numbers of 64 bits with other digits, and those
+    of lists of such numbers.
+
+    Raises `TypeError` for two columns of one name, of which libraries keep one.
+    """
     if hasattr(table, "dtypes") and hasattr(table, "columns"):
-        types = zip(table.columns, table.dtypes)
+        types = list(zip(table.columns, table.dtypes))
     elif hasattr(table, "schema") and hasattr(table.schema, "names"):
-        types = zip(table.schema.names, table.schema.types)
+        types = list(zip(table.schema.names, table.schema.types))
     else:
         return {}
-    kinds = ((name, _NARROW.get(str(kind).lower().removesuffix("[pyarrow]"))) for name, kind in types)
+    for name, count in Counter(name for name, _ in types).items():
+        if count > 1:
+            raise TypeError(f"the table has {count} columns “{name}”; rename them")
+    kinds = ((name, _NARROW.get(_LIST.sub(r"\1", str(kind).lower().removesuffix("[pyarrow]")))) for name, kind in types)
     return {name: kind for name, kind in kinds if kind}
 
 
+# As PyArrow and polars write it.
+_LIST = re.compile(r"(?:large_)?list(?:<\w+: |\()(\w+)[>)]")
 _NARROW = {"float32": np.float32, "float": np.float32, "float16": np.float16, "halffloat": np.float16}
 
 
@@ -121,7 +143,8 @@ def _kind(value: Any) -> str:
 def plain(value: Any, name: str) -> Any:
     """What `json` writes of a value; None if it is absent. `name` says in errors where it is."""
     if isinstance(value, np.ndarray):
-        value = value.tolist() if value.dtype != object or value.ndim != 1 else list(value)
+        # Not “tolist”, which makes numbers of dates, and other digits of numbers of 32 bits.
+        value = list(value) if value.ndim else value[()]
     if isinstance(value, enum.Enum) and isinstance(value, (str, int, float)):
         # A text or a number, as `json` writes it.
         value = value.value
@@ -131,7 +154,7 @@ def plain(value: Any, name: str) -> Any:
         return str(value)
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
-    if isinstance(value, (int, np.integer)):
+    if isinstance(value, (int, np.integer)) and not isinstance(value, np.timedelta64):
         return int(value)
     if isinstance(value, (float, np.floating, decimal.Decimal)):
         return _plain_number(value, name)
@@ -175,6 +198,6 @@ def _plain_number(value: Any, name: str) -> Any:
             # As a text it keeps its digits.
             return format(value, "f")
     elif math.isfinite(value):
-        # The shortest decimal: 0.1 of 32 bits is 0.1, not 0.10000000149011612.
-        return float(value) if isinstance(value, float) else float(str(value))
+        # The shortest decimal: 0.1 of 32 bits is 0.1, not 0.10000000149011612. Of a whole number that is another one.
+        return float(value) if isinstance(value, float) or value == np.floor(value) else float(str(value))
     raise TypeError(f"{name} is {value}, which cannot be stored; use a finite number")

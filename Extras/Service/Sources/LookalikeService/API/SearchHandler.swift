@@ -99,7 +99,8 @@ struct SearchHandler: Sendable {
         case .print(let print):
             answer = try await service.printPool.run(for: client) {
                 admitted = .now
-                let query = try served.catalog.query(for: [print])
+                let query = try await served.catalog.query(
+                    for: [print], options: SearchOptions(condition: search.condition, timings: timings))
                 return try await ranking(of: query, search, served, timings, region: nil)
             }
         case .kept(let id):
