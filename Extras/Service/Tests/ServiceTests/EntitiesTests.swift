@@ -200,6 +200,9 @@ import Testing
             let image = try DemoCovers.image("glass-orchard")
             let exists = try await server.send("PUT", path, ["If-None-Match": "*"], body: image)
             #expect(try (exists.status, exists.code) == (412, "precondition-failed"))
+            for tags in [tag, "\"x\", W/\(tag)"] {
+                #expect(try await server.send("PUT", path, ["If-None-Match": tags], body: image).status == 412)
+            }
             let changed = try await server.send(
                 "PATCH", path, json.merging(["If-Match": tag]) { $1 }, body: Data("{\"title\":\"A\"}".utf8))
             #expect(changed.status == 200)

@@ -344,24 +344,30 @@ extension EntityAnswer {
 
 /// What a request expects of an entity before it is changed (RFC 9110, section 13.1).
 struct EntityExpectation: Sendable {
-    /// `If-None-Match: *`: there is none yet.
-    private let isNew: Bool
-    /// `If-Match`: one of these tags; empty for any entity. A proxy that compresses answers makes tags weak, and the
-    /// entity is the same.
+    /// `If-None-Match`: none of these tags; empty for no entity.
+    private let others: [String]?
+    /// `If-Match`: one of these tags; empty for any entity.
     private let tags: [String]?
 
     /// Nil if the request expects nothing.
     init?(_ request: Request) {
-        isNew = request.headers[.ifNoneMatch]?.trimmingCharacters(in: .whitespaces) == "*"
-        let tags = request.headers[.ifMatch]?.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
-        self.tags = tags.map { $0.contains("*") ? [] : $0.map { $0.hasPrefix("W/") ? String($0.dropFirst(2)) : $0 } }
-        if !isNew, tags == nil { return nil }
+        func tags(_ field: HTTPField.Name) -> [String]? {
+            let tags = request.headers[field]?.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+            // A proxy that compresses answers makes tags weak, and the entity is the same.
+            return tags.map { $0.contains("*") ? [] : $0.map { $0.hasPrefix("W/") ? String($0.dropFirst(2)) : $0 } }
+        }
+        (others, self.tags) = (tags(.ifNoneMatch), tags(.ifMatch))
+        if others == nil, self.tags == nil { return nil }
     }
 
     /// - Parameter tag: that of the entity as it is; nil if there is none.
     /// - Throws: ``Problem`` if that is not expected.
     func check(_ tag: String?) throws(Problem) {
-        if isNew, tag != nil { throw Problem(.preconditionFailed, "There is an entity of this id already.") }
+        if let others, let tag, others.isEmpty || others.contains(tag) {
+            throw Problem(
+                .preconditionFailed,
+                others.isEmpty ? "There is an entity of this id already." : "The entity has the ETag \(tag).")
+        }
         guard let tags else { return }
         guard let tag else { throw Problem(.preconditionFailed, "There is no entity of this id.") }
         guard tags.isEmpty || tags.contains(tag) else {
