@@ -69,7 +69,7 @@ final class ServiceState: Sendable {
             remotes: Dictionary(
                 configuration.remotes.compactMap { name, open in CatalogName(name).map { ($0, open) } }
             ) { first, _ in first },
-            onChange: { webhook?.catalogChanged($0) })
+            willChange: { webhook?.catalogWillChange($0) ?? { _ in } })
         snapshots = SnapshotStore(store: store)
         connections = ConnectionTable(limit: limits.connections)
         bodies = RequestBodyReader(
