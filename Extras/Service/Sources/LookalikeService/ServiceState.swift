@@ -51,6 +51,7 @@ final class ServiceState: Sendable {
         largeBytes = shares.image
         largeMemory = MemoryLane(size: shares.largeImages)
         undos = UndoCache(mostBytes: shares.undo)
+        Catalog.limitRowCache(to: shares.rows)
         self.configuration = configuration
         base = configuration.base
         self.links = links
