@@ -144,6 +144,7 @@ final class WebhookQueue: Sendable {
     private func changeEnded(_ id: String, isMade: Bool) {
         let needless = state.withLock { state -> Waiting? in
             guard let index = state.waiting.firstIndex(where: { $0.summary.id == id }) else { return nil }
+            defer { metrics.waiting(state.waiting.count) }
             state.waiting[index].changesUnderWay -= 1
             state.waiting[index].isCertain = state.waiting[index].isCertain || isMade
             guard state.waiting[index].changesUnderWay == 0 else { return nil }
@@ -153,7 +154,6 @@ final class WebhookQueue: Sendable {
                 state.waiting[index].due = due
             }
             state.pause?.cancel()
-            metrics.waiting(state.waiting.count)
             return nil
         }
         if let needless { forget(needless) }
