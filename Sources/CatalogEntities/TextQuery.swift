@@ -7,6 +7,9 @@ import Foundation
 package struct TextQuery {
     package let expression: String
 
+    /// The query of the entities that have all words in their titles.
+    package var inTitle: String { "{title} : (\(expression))" }
+
     /// Nil if the text has no words.
     package init?(_ text: String, lastIsPrefix: Bool) {
         // A word of punctuation has no tokens, and would match nothing.

@@ -220,14 +220,43 @@ extension CatalogIndexer {
     ///   entity is stored, and found by its picture once the derived files can be written.
     /// - Complexity: O(entities), since the derived files are written again: 0.1 s for 100,000. For many entities use
     ///   a run over items.
-    public func upsert(_ item: IndexItem) async throws {
+    public func upsert(_ item: IndexItem) async throws { try await changing { try store(item) } }
+
+    /// Adds images to those of an entity, whose metadata stays. One that it has already, by its contents, is not added
+    /// again.
+    ///
+    /// - Throws: as ``upsert(_:)``, and ``CatalogError`` with the reason `unknownEntities`.
+    package func add(_ images: [IndexImage], to id: String) async throws {
         try await changing {
-            var pipeline = IndexPipeline(indexer: self, jobs: nil, needsAllImages: true)
-            _ = try pipeline.add(item)
-            while try pipeline.flush() {}
-            if let problem = pipeline.report.problems.first { throw problem }
-            _ = try pipeline.end()
+            guard let known = try store.knownEntities(forIDs: [id]).first else {
+                throw folder.error(.unknownEntities([id]))
+            }
+            var item = IndexItem(CatalogEntity(id: id), images: images)
+            item.addsImages = true
+            let count = known.images.count + images.count
+            if let reason = reader.problem(ofCount: count) { throw IndexProblem(subject: item.origin, reason: reason) }
+            try store(item)
         }
+    }
+
+    /// Removes an image of an entity, and the entity with its last one. There need be none at the place.
+    ///
+    /// - Throws: ``CatalogError`` if the catalog cannot be written, and `CancellationError`.
+    package func removeImage(at place: Int, of id: String) async throws {
+        try await changing {
+            try turn.withLock { _ in
+                _ = try store.removeImages([(id, Set([place]))])
+                try refreshDerivedFiles()
+            }
+        }
+    }
+
+    private func store(_ item: IndexItem) throws {
+        var pipeline = IndexPipeline(indexer: self, jobs: nil, needsAllImages: true)
+        _ = try pipeline.add(item)
+        while try pipeline.flush() {}
+        if let problem = pipeline.report.problems.first { throw problem }
+        _ = try pipeline.end()
     }
 
     /// Replaces the metadata of an entity: type, title, subtitle, labels and attributes. Its images stay what was

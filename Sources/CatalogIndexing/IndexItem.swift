@@ -25,6 +25,8 @@ public struct IndexItem: Sendable {
     /// The paths of the other images of its folder that have its id; nil for an item that is not of a folder. A folder
     /// says nothing else of its entities, so what is stored of them stays.
     var sameIDs: [String]?
+    /// Whether its images come after those that are stored of its entity, whose metadata stays.
+    var addsImages = false
 
     /// An item whose images are files, at the entity's ``CatalogEntity/images``.
     public init(entity: CatalogEntity, origin: String) {
@@ -68,8 +70,12 @@ public struct IndexItem: Sendable {
     /// The item of a folder with what is stored of its entity, and with the image that its id has in the catalog as
     /// long as the folder has that; another one is noted.
     func completed(by known: KnownEntity?) -> IndexItem {
-        guard let sameIDs, let known else { return self }
         var item = self
+        if addsImages, let known {
+            item.entity = known.record.entity
+            item.entity.images = []
+        }
+        guard let sameIDs, let known else { return item }
         // A program may have given it a title, or anything else.
         if entity.isStored(as: CatalogEntity(id: entity.id, images: entity.images)) {
             item.entity = known.record.entity

@@ -24,10 +24,11 @@ struct ItemReader: Sendable {
         if item.entity.id.isEmpty { return "has no id" }
         if item.namedEntity.hasNUL { return "contains a NUL character" }
         if item.images.isEmpty { return "has no image" }
-        if item.images.count > ImageRow.mostPlaces {
-            return "has \(item.images.count) images; an entity may have \(ImageRow.mostPlaces)"
-        }
-        return nil
+        return problem(ofCount: item.images.count)
+    }
+
+    func problem(ofCount count: Int) -> String? {
+        count > ImageRow.mostPlaces ? "has \(count) images; an entity may have \(ImageRow.mostPlaces)" : nil
     }
 
     /// Decodes the next image of an item, unless it is stored already, and extracts all but its print.
@@ -305,6 +306,7 @@ struct ReadItem: Sendable {
                 PreparedImage(file: image.file, contentHash: image.contentHash, keptPlace: keptPlace, new: new))
         }
         if item.sameIDs != nil, let known, known.images.count > 1 { keepOtherImages(of: known, &record, &prepared) }
+        if item.addsImages, let known { addImages(to: known, &record, &prepared) }
         return PreparedEntity(record: record, images: prepared)
     }
 
@@ -314,10 +316,31 @@ struct ReadItem: Sendable {
         let place = paths.firstIndex { ExactText($0) == ExactText(record.images[0]) } ?? 0
         let new = (path: record.images[0], image: images[0])
         record.images = paths
-        images = known.images.enumerated().map { index, image in
-            PreparedImage(file: image.file, contentHash: image.contentHash, keptPlace: index, new: nil)
-        }
+        images = Self.kept(known)
         (record.images[place], images[place]) = new
+    }
+
+    /// Puts images behind those of their entity, but for those that it has already.
+    private func addImages(to known: KnownEntity, _ record: inout EntityRecord, _ images: inout [PreparedImage]) {
+        let added = zip(record.images, images).filter { $1.keptPlace == nil }
+        record.images = known.record.images
+        images = Self.kept(known)
+        for (path, image) in added {
+            // One without local features gets them.
+            if let place = images.firstIndex(where: { $0.contentHash == image.contentHash }) {
+                images[place] = image
+            } else {
+                record.images.append(path)
+                images.append(image)
+            }
+        }
+    }
+
+    /// All images of an entity as they are stored.
+    private static func kept(_ known: KnownEntity) -> [PreparedImage] {
+        known.images.enumerated().map { place, image in
+            PreparedImage(file: image.file, contentHash: image.contentHash, keptPlace: place, new: nil)
+        }
     }
 
     /// Whether an entity to be stored is as it is stored already, but for the stamps of its files.

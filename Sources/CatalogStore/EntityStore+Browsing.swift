@@ -10,7 +10,8 @@ extension EntityStore {
     /// A page of the entities that satisfy a condition and whose title, subtitle or labels contain all words of a text.
     ///
     /// - Parameters:
-    ///   - order: nil for the best matches of the text first, or without one for the catalog's order.
+    ///   - order: nil for the best matches of the text first, or without one for the catalog's order. To rank more
+    ///     entities than `walk` would take long: those with the words in their titles come first.
     ///   - place: starts after it; at the first entity by default.
     ///   - walk: the entities that are looked at in the list's order.
     /// - Returns: each entity with its place, and whether there may be more: a page ends early where its entities have
@@ -54,7 +55,7 @@ extension EntityStore {
         }
     }
 
-    private func places(
+    func places(
         where condition: Condition, text: TextQuery?, order: EntityOrder?, limit: Int, after place: EntityPlace?,
         walk: Int, _ db: Database
     ) throws -> [EntityPlace]? {
@@ -62,15 +63,50 @@ extension EntityStore {
         var order = order
         if let field = order?.field { order?.field = try resolved(field, db) }
         let hasLists = try order.map { try Self.hasLists($0.field, db) } ?? false
-        let list = EntityList(condition: condition, text: text, order: order, hasLists: hasLists)
+        var list = EntityList(condition: condition, text: text, order: order, hasLists: hasLists)
         guard try list.has(place) else { return nil }
         let start = try place.map { try list.whole($0, db) }
-        // Few entities have the words of a text, mostly.
-        let few = try text == nil ? list.partOfFew(atMost: walk / 2, db) : nil
+        if let text {
+            // Few entities have the words of a text, mostly; they are looked up one by one.
+            let known = knownRows(try Self.entityState(db), db)
+            let found = try known.rows(having: text.expression)
+            guard found.count > walk else { return try list.selected(limit: limit, after: start, from: nil, db) }
+            list.rows = condition.isEverything ? found : found.intersection(try known.rows(where: condition))
+            guard let rows = list.rows, rows.count > walk else {
+                return try list.selected(limit: limit, after: start, from: nil, db)
+            }
+            if order == nil {
+                return rows.titlesFirst(try known.rows(having: text.inTitle), limit: limit, after: start)
+            }
+            return try list.walked(limit: limit, after: start, walk: .max, db) ?? []
+        }
+        let few = try list.partOfFew(atMost: walk / 2, db)
         // A walk to the end would look at every entity.
-        let isWalked = text == nil && few == nil && (limit < .max || condition.isEverything)
+        let isWalked = few == nil && (limit < .max || condition.isEverything)
         return try (isWalked ? list.walked(limit: limit, after: start, walk: walk, db) : nil)
             ?? list.selected(limit: limit, after: start, from: few, db)
+    }
+
+    private static func entityState(_ db: Database) throws -> EntityState {
+        EntityState(
+            revision: try CatalogRevision.current(db), metadataRevision: try Setting.metadataRevision.count(db))
+    }
+
+    /// The rows of the entities that satisfy a condition and contain the words of a text.
+    ///
+    /// - Parameter few: as many are looked up one by one.
+    private func rows(
+        where condition: Condition, text: TextQuery?, few: Int, _ known: KnownRows, _ db: Database
+    ) throws -> RowSet {
+        let list = EntityList(condition: condition, text: text, order: nil)
+        guard let text else {
+            if let part = try list.partOfFew(atMost: few, db) { return try RowSet(list.rows(from: part), db) }
+            return try known.rows(where: condition)
+        }
+        let found = try known.rows(having: text.expression)
+        if condition.isEverything { return found }
+        return found.count <= few
+            ? try RowSet(list.rows(from: nil), db) : found.intersection(try known.rows(where: condition))
     }
 
     /// The text of a page's entities beyond which it has no more of them.
@@ -90,22 +126,24 @@ extension EntityStore {
         check: () throws -> Void
     ) throws -> (state: EntityState, counts: [[(String, Int)]]?) {
         try read { db in
-            let state = EntityState(
-                revision: try CatalogRevision.current(db), metadataRevision: try Setting.metadataRevision.count(db))
+            let state = try Self.entityState(db)
             let condition = try resolved(condition, db)
             let fields = try fields.map { try resolved($0, db) }
             if state == known { return (state, nil) }
-            let list = EntityList(condition: condition, text: text, order: nil)
-            if text == nil, condition.isEverything {
-                return (state, try fields.map { try Self.countsOfAll(of: $0, db, check: check) })
-            }
-            let part = try text == nil ? list.partOfFew(atMost: few, db) : nil
+            let knownRows = knownRows(state, db)
             let rows =
-                try text == nil && part == nil ? RowSet(condition, db) : RowSet(list.rows(from: part), db)
-            if rows.count <= few {
-                return (state, try Self.counts(of: fields, among: rows.sorted, db, check: check))
-            }
-            return (state, try fields.map { try rows.counts(of: $0, db, check: check) })
+                text == nil && condition.isEverything
+                ? nil : try rows(where: condition, text: text, few: few, knownRows, db)
+            let isFew = rows.map { $0.count <= few } ?? false
+            return (
+                state,
+                try fields.map { field in
+                    if let rows, isFew, !knownRows.hasValues(of: field) {
+                        return try Self.counts(of: [field], among: rows.sorted, db, check: check)[0]
+                    }
+                    return try knownRows.values(of: field, check: check).counts(among: rows)
+                }
+            )
         }
     }
 
@@ -117,36 +155,24 @@ extension EntityStore {
     ) throws -> [Int] {
         try read { db in
             let condition = try resolved(condition, db)
-            let list = EntityList(condition: condition, text: text, order: nil)
-            let rows = try text == nil ? RowSet(condition, db) : RowSet(list.rows(from: nil), db)
+            let known = knownRows(try Self.entityState(db), db)
+            let rows = try rows(where: condition, text: text, few: Self.usualFew, known, db)
             return try parts.map { part in
                 try check()
-                return rows.intersection(try RowSet(try resolved(part, db), db)).count
+                return rows.intersection(try known.rows(where: resolved(part, db))).count
             }
         }
     }
 
     package static let usualFew = 10_000
-
-    private static func countsOfAll(
-        of field: EntityField, _ db: Database, check: () throws -> Void
-    ) throws -> [(String, Int)] {
-        try check()
-        // Only labels and lists are several values of one entity.
-        let hasSeveral = try field == .label || hasLists(field, db)
-        let request: SQLRequest<Row> = """
-            SELECT MIN(text), \(sql: hasSeveral ? "COUNT(DISTINCT row)" : "COUNT(*)") FROM field \
-            WHERE name = \(field.storedName) GROUP BY folded
-            """
-        return try request.fetchAll(db).map { (try $0.decode(atIndex: 0), try $0.decode(atIndex: 1)) }
-    }
 }
 
 extension EntityStore {
     /// Whether an attribute of some entity is a list of several values. O(log entities).
     private static func hasLists(_ field: EntityField, _ db: Database) throws -> Bool {
+        // Without statistics SQLite would choose the primary key, and read all values.
         let request: SQLRequest<Bool> =
-            "SELECT EXISTS (SELECT 1 FROM field WHERE name = \(field.storedName) AND place > 0)"
+            "SELECT EXISTS (SELECT 1 FROM field INDEXED BY fieldOfList WHERE name = \(field.storedName) AND place > 0)"
         return try request.fetchOne(db) ?? false
     }
 }
@@ -158,6 +184,8 @@ private struct EntityList {
     private let order: EntityOrder?
     /// Whether some entities have lists in the field of the order, which looks at the first of their values then.
     private let hasLists: Bool
+    /// The rows of all of them, if they are known.
+    var rows: RowSet?
 
     init(condition: Condition, text: TextQuery?, order: EntityOrder?, hasLists: Bool = false) {
         (self.condition, self.text, self.order, self.hasLists) = (condition, text, order, hasLists)
@@ -173,6 +201,7 @@ private struct EntityList {
         if let few {
             return "SELECT entity.row AS row FROM entity WHERE \(few.sql) AND \(condition.sqlForFewRows)"
         }
+        if let rows { return "SELECT value AS row FROM json_each(\(rows.json))" }
         guard let text else { return "SELECT entity.row AS row FROM entity WHERE \(condition.sql)" }
         return """
             SELECT entity.row AS row FROM entityText JOIN entity ON entity.row = entityText.rowid \
@@ -247,7 +276,7 @@ private struct EntityList {
 
     /// The places of a page, from entities in the list's order; nil if too few of as many satisfy the condition.
     func walked(limit: Int, after start: EntityPlace?, walk: Int, _ db: Database) throws -> [EntityPlace]? {
-        let walk = condition.isEverything ? .max : max(walk, limit)
+        let walk = condition.isEverything || rows != nil ? .max : max(walk, limit)
         let range = range
         let segments: [Segment] =
             switch order?.field {
@@ -265,7 +294,8 @@ private struct EntityList {
                 db, SQLRequest<Row>(literal: request(segment, range: range, after: start, limit: walk)))
             while places.count < limit, let row = try rows.next() {
                 seen += 1
-                if try row.decode(Bool.self, atIndex: 3) { places.append(try place(row, segment)) }
+                let holds = try self.rows?.contains(row.decode(atIndex: 0)) ?? row.decode(Bool.self, atIndex: 3)
+                if holds { places.append(try place(row, segment)) }
             }
             if places.count == limit { return places }
             if seen >= walk { return nil }
@@ -286,9 +316,9 @@ private struct EntityList {
     private func request(
         _ segment: Segment, range: ValueRange<Double>?, after start: EntityPlace?, limit: Int
     ) -> SQL {
-        let holds: SQL = "(\(condition.sqlForFewRows))"
+        let holds: SQL = rows == nil ? "(\(condition.sqlForFewRows))" : "1"
         // A condition on ids reads the entities; others need no more than the rows, and take them from the index.
-        let readsEntities = condition.tests.contains { $0.field == .id }
+        let readsEntities = rows == nil && condition.tests.contains { $0.field == .id }
         let walked: SQL = readsEntities ? "walked" : "entity"
         let join: SQL = readsEntities ? "CROSS JOIN entity ON entity.row = walked.row" : ""
         var among: SQL
@@ -406,15 +436,44 @@ private struct EntityList {
             // The relevance of an entity depends on all others: what the last one of the page has now is the place.
             after = "(rank, row) > (coalesce((SELECT rank FROM found WHERE row = \(start.row)), \(rank)), \(start.row))"
         }
+        // With “+” the rows are looked up for each match of the text; to look up the text for each row takes longer.
+        let isFound: SQL =
+            rows.map { "+entityText.rowid IN (SELECT value FROM json_each(\($0.json)))" }
+            ?? condition.sqlForFewRows
         let request: SQLRequest<Row> = """
             WITH found AS MATERIALIZED (SELECT entity.row AS row, bm25(entityText, 10, 5, 2, 5) AS rank \
             FROM entityText JOIN entity ON entity.row = entityText.rowid \
-            WHERE entityText MATCH \(text.expression) AND \(condition.sqlForFewRows)) \
+            WHERE entityText MATCH \(text.expression) AND \(isFound)) \
             SELECT row, rank FROM found WHERE \(after) ORDER BY rank, row LIMIT \(limit)
             """
         return try request.fetchCursor(db).reduce(into: []) { places, row in
             places.append(EntityPlace(.relevance(try row.decode(atIndex: 1)), row: try row.decode(atIndex: 0)))
         }
+    }
+}
+
+extension RowSet {
+    /// The numbers as an array of JSON.
+    fileprivate var json: String { "[" + sorted.map(String.init).joined(separator: ",") + "]" }
+
+    /// The places of a page of so many entities that to rank them would take long: those of some rows first, then the
+    /// others, each in the catalog's order.
+    fileprivate func titlesFirst(_ titles: RowSet, limit: Int, after start: EntityPlace?) -> [EntityPlace] {
+        var places: [EntityPlace] = []
+        for (rank, rows) in [intersection(titles), subtracting(titles)].enumerated() {
+            var first = Int64.min
+            if let start, case .relevance(let startRank) = start.part {
+                // The last of the page before may have another title now.
+                let startsIn = contains(start.row) ? (titles.contains(start.row) ? 0 : 1) : startRank < 1 ? 0 : 1
+                if rank < startsIn { continue }
+                if rank == startsIn { first = start.row + 1 }
+            }
+            places += rows.rows(from: first, limit: limit - places.count).map {
+                .init(.relevance(Double(rank)), row: $0)
+            }
+            if places.count == limit { break }
+        }
+        return places
     }
 }
 

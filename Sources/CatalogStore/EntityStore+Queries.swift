@@ -67,7 +67,7 @@ extension EntityStore {
     }
 
     /// How many of the entities have each value of each field. Texts that are the same folded are one value, as
-    /// conditions take them.
+    /// conditions take them, with the text of the catalog's first entity that has it.
     ///
     /// - Parameter check: called between parts of the entities; what it throws ends the count.
     package func counts(of fields: [EntityField], among keys: [Int64], check: () throws -> Void) throws -> [[(
@@ -78,68 +78,68 @@ extension EntityStore {
         of fields: [EntityField], among keys: [Int64], _ db: Database, check: () throws -> Void
     ) throws -> [[(String, Int)]] {
         let names = fields.map(\.storedName)
-        var counts: [ExactText: [ExactText: (text: String, count: Int)]] = [:]
+        var counts: [ExactText: [ExactText: Int]] = [:]
         _ = try inParts(of: keys) { part -> [Never] in
             try check()
             let request: SQLRequest<Row> = """
-                SELECT name, folded, MIN(text), COUNT(DISTINCT row) FROM field INDEXED BY fieldByEntity \
+                SELECT name, folded, COUNT(DISTINCT row) FROM field INDEXED BY fieldByEntity \
                 WHERE row IN \(part) AND name IN \(names) GROUP BY 1, 2
                 """
             for row in try request.fetchAll(db) {
                 let (name, folded): (String, String) = try (row.decode(atIndex: 0), row.decode(atIndex: 1))
-                let (text, count): (String, Int) = try (row.decode(atIndex: 2), row.decode(atIndex: 3))
-                let known = counts[ExactText(name), default: [:]][ExactText(folded)]
-                counts[ExactText(name), default: [:]][ExactText(folded)] = (
-                    min(known?.text ?? text, text), (known?.count ?? 0) + count
-                )
+                counts[ExactText(name), default: [:]][ExactText(folded), default: 0] += try row.decode(atIndex: 2)
             }
             if names.contains(EntityField.id.storedName) {
                 let ids: SQLRequest<String> = "SELECT id FROM entity WHERE row IN \(part)"
                 for id in try ids.fetchAll(db) {
-                    counts[ExactText(EntityField.id.storedName), default: [:]][ExactText(id)] = (id, 1)
+                    counts[ExactText(EntityField.id.storedName), default: [:]][ExactText(id)] = 1
                 }
             }
             return []
         }
-        return names.map { counts[ExactText($0), default: [:]].values.map { ($0.text, $0.count) } }
+        let naming = try db.cachedStatement(
+            sql: "SELECT text FROM field WHERE name = ? AND folded = ? ORDER BY row, text LIMIT 1")
+        return try names.map { name in
+            try counts[ExactText(name), default: [:]].map { folded, count in
+                (try String.fetchOne(naming, arguments: [name, folded.text]) ?? folded.text, count)
+            }
+        }
     }
 
     /// The entities whose title, subtitle or labels contain all words, best first.
     package func entities(matching text: TextQuery, limit: Int, condition: Condition) throws -> [CatalogEntity] {
         try read { db in
-            let request: SQLRequest<EntityRecord> = """
-                SELECT entity.* \(Self.ranking(of: text, try resolved(condition, db))) LIMIT \(limit)
-                """
-            return try request.fetchAll(db).map(\.entity)
+            let keys = try places(matching: text, limit: limit, condition: condition, db).map(\.row)
+            let stored = try Self.entities(forKeys: keys, withThumbnails: false, db)
+            return keys.compactMap { stored[$0]?.entity }
         }
     }
 
     /// The first distinct titles of the entities that contain all words, best first.
     package func titles(matching text: TextQuery, limit: Int, condition: Condition) throws -> [String] {
         try read { db in
-            let request: SQLRequest<Row> = """
-                SELECT entity.title \(Self.ranking(of: text, try resolved(condition, db)))
-                """
-            let rows = try request.fetchCursor(db)
+            let statement = try db.cachedStatement(sql: "SELECT title FROM entity WHERE row = ?")
             var titles: [String] = []
             var seen: Set<String> = []
+            var last: EntityPlace?
             // Many entities may have the same title.
-            while titles.count < limit, let row = try rows.next() {
-                if let title = try row.decode(String?.self, atIndex: 0), seen.insert(title).inserted {
-                    titles.append(title)
+            repeat {
+                let page = try places(matching: text, limit: 1000, after: last, condition: condition, db)
+                for place in page where titles.count < limit {
+                    if let title = try String.fetchOne(statement, arguments: [place.row]), seen.insert(title).inserted {
+                        titles.append(title)
+                    }
                 }
-            }
+                last = page.count == 1000 ? page.last : nil
+            } while last != nil && titles.count < limit
             return titles
         }
     }
 
-    /// What follows SELECT in a search for words, best first.
-    private static func ranking(of text: TextQuery, _ condition: Condition) -> SQL {
-        """
-        FROM entityText JOIN entity ON entity.row = entityText.rowid \
-        WHERE entityText MATCH \(text.expression) AND \(condition.sqlForFewRows) \
-        ORDER BY bm25(entityText, 10, 5, 2, 5), entity.row
-        """
+    private func places(
+        matching text: TextQuery, limit: Int, after last: EntityPlace? = nil, condition: Condition, _ db: Database
+    ) throws -> [EntityPlace] {
+        try places(where: condition, text: text, order: nil, limit: limit, after: last, walk: Self.usualWalk, db) ?? []
     }
 
     /// Entities whose titles, attributes or other fields have words of a text, and the probability that it names each.

@@ -13,6 +13,14 @@ package struct EntityStore: Sendable {
     private let reader: CatalogReader
     /// Nil in a store that is open for reading.
     private let writer: DatabasePool?
+    private let cached = CachedRows()
+
+    /// Names what is cached of the store, and drops it at the end.
+    private final class CachedRows: Sendable {
+        let id = UUID()
+
+        deinit { RowCache.shared.forget(id) }
+    }
 
     /// Opens the database for reading.
     package static func reading(_ folder: CatalogFolder) throws -> EntityStore {
@@ -82,6 +90,9 @@ package struct EntityStore: Sendable {
     func read<Value>(attempts: Int = 3, _ body: (Database) throws -> Value) throws -> Value {
         try folder.mappingErrors { try reader.read(attempts: attempts, body) }
     }
+
+    /// What is cached of the state that a transaction reads.
+    func knownRows(_ state: EntityState, _ db: Database) -> KnownRows { KnownRows(cached.id, state, db) }
 
     /// Changes the database in one transaction.
     ///

@@ -10,25 +10,46 @@ struct RowSet {
 
     private static let mostBits: Int64 = 1 << 27
 
+    var byteCount: Int { bits.count * 8 + others.count * 16 }
+
     var count: Int { bits.reduce(others.count) { $0 + $1.nonzeroBitCount } }
 
     /// The rows in order.
-    var sorted: [Int64] {
+    var sorted: [Int64] { rows(from: .min, limit: .max) }
+
+    /// The first of the rows from one on, in order.
+    func rows(from first: Int64, limit: Int) -> [Int64] {
         var rows: [Int64] = []
-        for (index, word) in bits.enumerated() {
-            var rest = word
+        let start = Int(max(0, min(first, Self.mostBits)))
+        for index in bits.indices.dropFirst(start / 64) {
+            var rest = bits[index]
+            if index == start / 64 { rest &= .max << UInt64(start % 64) }
             while rest != 0 {
+                if rows.count == limit { return rows }
                 rows.append(Int64(index * 64 + rest.trailingZeroBitCount))
                 rest &= rest - 1
             }
         }
-        return rows + others.sorted()
+        return rows + others.filter { $0 >= first }.sorted().prefix(limit - rows.count)
     }
 
     func contains(_ row: Int64) -> Bool {
         guard (0..<Self.mostBits).contains(row) else { return others.contains(row) }
         let index = Int(row >> 6)
         return index < bits.count && bits[index] >> UInt64(row & 63) & 1 == 1
+    }
+
+    func count(of rows: ArraySlice<Int64>) -> Int {
+        bits.withUnsafeBufferPointer { bits in
+            rows.withUnsafeBufferPointer { rows in
+                rows.reduce(0) { count, row in
+                    let index = Int(row >> 6)
+                    // Without a branch, which could not be predicted.
+                    if bits.indices.contains(index) { return count + Int(bits[index] >> UInt64(row & 63) & 1) }
+                    return count + (others.contains(row) ? 1 : 0)
+                }
+            }
+        }
     }
 
     private mutating func insert(_ row: Int64) {
@@ -62,73 +83,18 @@ struct RowSet {
         }
     }
 
-    private init() {}
+    init() {}
 
     /// The rows that a statement selects.
     init(_ sql: SQL, _ db: Database) throws {
         try db.forEachStep(of: sql) { insert(sqlite3_column_int64($0, 0)) }
-    }
-
-    /// The rows that satisfy a condition. O(entities that have the values), for each of its parts.
-    init(_ condition: Condition, _ db: Database) throws {
-        func all() throws -> RowSet { try RowSet("SELECT row FROM entity", db) }
-        switch condition.form {
-        case .not(let part): self = try all().subtracting(RowSet(part, db))
-        case .all(let parts):
-            let sets = try parts.map { try RowSet($0, db) }
-            self = try sets.dropFirst().reduce(sets.first ?? all()) { $0.intersection($1) }
-        case .any(let parts): self = try parts.reduce(RowSet()) { $0.union(try RowSet($1, db)) }
-        default: self = try RowSet(condition.rowsOfOneField, db)
-        }
-    }
-
-    /// How many of the rows have each value of a field: texts that are the same folded are one, and the least of them
-    /// is its name. O(entities that have the field).
-    ///
-    /// - Parameter check: called now and then; what it throws ends the count.
-    func counts(
-        of field: EntityField, _ db: Database, check: () throws -> Void
-    ) throws -> [(String, Int)] {
-        var counts: [(String, Int)] = []
-        var (folded, text): ([UInt8], [UInt8]) = ([], [])
-        var (count, last, seen) = (0, Int64.min, 0)
-        func end() {
-            if count > 0 { counts.append((String(decoding: text, as: UTF8.self), count)) }
-            count = 0
-        }
-        // In the order of the primary key.
-        let sql: SQL = """
-            SELECT row, folded, text FROM field WHERE name = \(field.storedName) ORDER BY folded, row, text
-            """
-        try db.forEachStep(of: sql) { statement in
-            seen += 1
-            if seen % (1 << 16) == 0 { try check() }
-            let row = sqlite3_column_int64(statement, 0)
-            guard contains(row) else { return }
-            let (value, name) = (Self.bytes(statement, 1), Self.bytes(statement, 2))
-            if count == 0 || !value.elementsEqual(folded) {
-                end()
-                (folded, text, count, last) = (Array(value), Array(name), 1, row)
-                return
-            }
-            if row != last { count += 1 }
-            last = row
-            if name.lexicographicallyPrecedes(text) { text = Array(name) }
-        }
-        end()
-        return counts
-    }
-
-    private static func bytes(_ statement: OpaquePointer, _ column: Int32) -> UnsafeBufferPointer<UInt8> {
-        let start = sqlite3_column_text(statement, column)
-        return UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, column)))
     }
 }
 
 extension Database {
     /// Calls `body` with a statement at each of its rows: to make Swift's values of a million rows takes longer than to
     /// find them.
-    fileprivate func forEachStep(of sql: SQL, _ body: (OpaquePointer) throws -> Void) throws {
+    func forEachStep(of sql: SQL, _ body: (OpaquePointer) throws -> Void) throws {
         let statement = try makeStatement(literal: sql)
         let pointer = statement.sqliteStatement
         defer { sqlite3_reset(pointer) }

@@ -81,7 +81,8 @@ extension Catalog {
     ///
     /// - Parameters:
     ///   - text: the last word may be a prefix; nil for any entity, and none for a text without words.
-    ///   - order: by default the best matches of the text first, or without one the catalog's order.
+    ///   - order: by default the best matches of the text first, or without one the catalog's order. More entities than
+    ///     `walk` are not ranked: those with the words in their titles come first.
     ///   - place: starts after it; at the first entity by default.
     ///   - walk: the entities that are looked at in the list's order before the condition selects them.
     /// - Returns: the entities, and the place of the last one if there may be more; nil for a place of another order.
@@ -135,6 +136,9 @@ extension Catalog {
             return (state, counts.map { zip(fields, $0).map { Facet($0, counts: $1) } })
         }
     }
+
+    /// Sets how many bytes of what lists and facets read are kept, for all catalogs of the process together.
+    package static func limitRowCache(to byteCount: Int) { RowCache.shared.setLimit(byteCount) }
 
     /// How many entities satisfy each of some conditions, such as ranges of prices.
     ///
@@ -205,8 +209,8 @@ extension Catalog {
     // MARK: Text
 
     /// The entities whose title, subtitle or labels contain all words of the text, best first (BM25; title over
-    /// subtitle over labels). The last word may be a prefix. Case and diacritics are ignored; no character is an
-    /// operator.
+    /// subtitle over labels); of more than 8,192, those with the words in their titles come first. The last word may be
+    /// a prefix. Case and diacritics are ignored; no character is an operator.
     ///
     /// - Returns: an empty array for a text without words.
     /// - Throws: ``CatalogError`` if the catalog cannot be read, and `CancellationError`.
@@ -217,7 +221,8 @@ extension Catalog {
         return try await reading { try store.entities(matching: words, limit: limit, condition: condition) }
     }
 
-    /// Distinct titles that complete the typed text, best first. O(entities that contain the text).
+    /// Distinct titles that complete the typed text, in the order of ``search(text:limit:condition:)``. O(entities that
+    /// contain the text).
     ///
     /// - Parameter limit: the maximum number of titles.
     /// - Throws: ``CatalogError`` if the catalog cannot be read, and `CancellationError`.

@@ -28,6 +28,11 @@ extension Catalog {
         try await reading { try store.thumbnail(forID: id, place: image)?.stored?.data }
     }
 
+    /// SHA-256 of the contents of each image of an entity, in order; none for an unknown id.
+    package func contentHashes(for id: String) async throws -> [Data] {
+        try await reading { try store.digestedEntities(forIDs: [id]).values.first?.images.map(\.contentHash) ?? [] }
+    }
+
     private func readThumbnail(for id: String, place: Int, longSide: Int?) throws -> Data? {
         guard let found = try store.thumbnail(forID: id, place: place) else { return nil }
         if let stored = found.stored, longSide.map({ $0 <= stored.side }) ?? true { return stored.data }

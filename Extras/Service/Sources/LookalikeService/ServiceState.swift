@@ -51,6 +51,7 @@ final class ServiceState: Sendable {
         largeBytes = shares.image
         largeMemory = MemoryLane(size: shares.largeImages)
         undos = UndoCache(mostBytes: shares.undo)
+        Catalog.limitRowCache(to: shares.rows)
         self.configuration = configuration
         base = configuration.base
         self.links = links
@@ -69,7 +70,7 @@ final class ServiceState: Sendable {
             remotes: Dictionary(
                 configuration.remotes.compactMap { name, open in CatalogName(name).map { ($0, open) } }
             ) { first, _ in first },
-            onChange: { webhook?.catalogChanged($0) })
+            willChange: { webhook?.catalogWillChange($0) ?? { _ in } })
         snapshots = SnapshotStore(store: store)
         connections = ConnectionTable(limit: limits.connections)
         bodies = RequestBodyReader(

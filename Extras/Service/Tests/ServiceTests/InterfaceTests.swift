@@ -8,10 +8,10 @@ import Testing
         try await TestServer.run { (server: TestServer) async throws -> Void in
             let document = try await server.send("GET", "/openapi.json").json
             let paths = try #require(document["paths"] as? [String: [String: Any]])
-            #expect(paths.count == 22)
+            #expect(paths.count == 25)
             for (path, operations) in paths {
                 let concrete = path.replacing("{catalog}", with: "none").replacing("{id}", with: "none")
-                    .replacing("{name}", with: "none")
+                    .replacing("{name}", with: "none").replacing("{image}", with: "none")
                 for method in ["get", "put", "post", "patch", "delete"] {
                     let reply = try await server.send(method.uppercased(), concrete)
                     #expect((reply.status == 405) == (operations[method] == nil), "\(method) \(path)")

@@ -1,4 +1,5 @@
 import Foundation
+import Lookalike
 @_spi(Service) import LookalikeService
 import Testing
 
@@ -54,6 +55,36 @@ import Testing
             let catalog = try await program.send("GET", "/v1/catalogs/shop").json
             #expect(catalog["entities"] as? Int == 67)
             try await program.end()
+        }
+    }
+
+    /// The event was recorded after the commit, and was lost with a service that was killed in between.
+    @Test func eventsOfChangesAreRecordedBeforeThem() async throws {
+        try await Self.withFolder { folder in
+            try FileManager.default.copyItem(at: DemoCovers.catalog, to: folder.appendingPathComponent("covers"))
+            let secret = folder.appendingPathComponent("secret")
+            try Data("a secret of twenty-four bytes".utf8).write(to: secret)
+            let catalog = try Catalog(at: folder.appendingPathComponent("covers"))
+            let events = folder.appendingPathComponent(".webhooks")
+            for round in 0..<5 {
+                // A service goes on with those that it finds.
+                try? FileManager.default.removeItem(at: events)
+                let program = try await Program([
+                    "--catalogs", folder.path, "--port", "0", "--log-level", "critical", "--webhook",
+                    "http://127.0.0.1:1/", "--webhook-secret-file", secret.path,
+                ])
+                let title = "title \(round)"
+                let change = Task {
+                    try await HTTPClient(port: program.port).send(
+                        "PATCH", "/v1/catalogs/covers/entities/salt-signal", ["Content-Type": "application/json"],
+                        body: Data("{\"title\":\"\(title)\"}".utf8))
+                }
+                while try await catalog.entities(for: ["salt-signal"]).first?.title != title {}
+                program.signal(SIGKILL)
+                _ = try await program.subprocess.exit()
+                _ = await change.result
+                #expect(try FileManager.default.contentsOfDirectory(atPath: events.path).count == 1, "\(round)")
+            }
         }
     }
 

@@ -44,6 +44,23 @@ import Testing
         }
     }
 
+    /// Those that came together with the one before were answered at once, thousands of them a second.
+    @Test func aConnectionRestsAfterEachRefusal() async throws {
+        try await TestServer.run(configure: { $0.limits.requestsPerSecond = 0.001 }) {
+            (server: TestServer) async throws -> Void in
+            let path = "/v1/catalogs/covers/search"
+            #expect(try await server.send("POST", path, body: try DemoCovers.image("salt-signal")).status == 200)
+            let host = "HTTP/1.1\r\nHost: 127.0.0.1:\(server.port)\r\n"
+            let refused = String(repeating: "POST \(path) \(host)Content-Length: 1\r\n\r\nx", count: 9)
+            let start = ContinuousClock.now
+            let all = try await HTTPClient(port: server.port).exchange(
+                refused + "GET /health/live \(host)Connection: close\r\n\r\n", seconds: 20)
+            #expect(ContinuousClock.now - start >= .milliseconds(9 * 50))
+            #expect(all.text.components(separatedBy: "HTTP/1.1 429 ").count == 10 && all.isClosed)
+            #expect(all.text.components(separatedBy: "HTTP/1.1 200 ").count == 2)
+        }
+    }
+
     /// Nobody read them, and who sent them waited for a minute.
     @Test(.timeLimit(.minutes(1))) func aLargeBodyThatNobodyWants() async throws {
         try await TestServer.run { (server: TestServer) async throws -> Void in

@@ -246,6 +246,12 @@ import Testing
         try await TestServer.run(configure: { $0.webhook = target }) { (server: TestServer) async throws -> Void in
             _ = try await server.send("PUT", "/v1/catalogs/shop")
             _ = try await server.send("PUT", "/v1/catalogs/covers")
+            // What changes nothing is no event, and soon is none that waits.
+            #expect(try await server.send("DELETE", "/v1/catalogs/covers/entities/none").status == 404)
+            var events: [Any]?
+            repeat {
+                events = try await server.send("GET", "/v1/tasks").json["webhooks"] as? [Any]
+            } while events?.count != 1
             for id in DemoCovers.ids.prefix(2) {
                 #expect(try await server.send("DELETE", "/v1/catalogs/covers/entities/\(id)").status == 204)
             }

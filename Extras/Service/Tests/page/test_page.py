@@ -885,7 +885,7 @@ def errors(browser, server):
         expect(page.locator("#error button")).to_have_text("Try again")
 
 
-def managing(browser, server, keys):
+def managing(browser, server, keys, folder):
     image = DEMO / "queries/photo-of-another-record.jpg"
     with Page(browser, server.url) as page:
         page.expected = ("401", "403", "404")
@@ -1033,6 +1033,33 @@ def managing(browser, server, keys):
         expect(page.locator("#entities button")).to_be_focused()
         stored = json.loads(server.send("GET", "/v1/catalogs/covers/entities/copper-horizon", headers=keys["header"]))
         assert stored["attributes"] == {"color": "red", "url": "https://shop.example/copper"}, stored
+        # Its pictures: one that it has is not added again, and what is removed can be put back.
+        page.click("#entities button")
+        expect(page.locator("#edit-images li")).to_have_count(1)
+        expect(page.locator("#edit-images button")).to_have_count(0)
+        page.set_input_files("#edit-files", [image, DEMO / "queries/photo-1.jpg"])
+        expect(page.locator("#edit-status")).to_have_text("2 pictures were added.")
+        expect(page.locator("#edit-images li")).to_have_count(3)
+        page.wait_until("[...document.querySelectorAll('#edit-images img')].every((one) => one.naturalWidth > 0)")
+        if folder:
+            page.screenshot(path=folder / "pictures.png")
+        page.check("changing pictures")
+        page.set_input_files("#edit-files", image)
+        expect(page.locator("#edit-status")).to_have_text("It has this picture already.")
+        page.set_input_files("#edit-files", {"name": "a.pdf", "mimeType": "application/pdf", "buffer": b"%PDF-1"})
+        expect(page.locator("#edit-error")).to_contain_text("PDF")
+        page.click("#edit-images button >> nth=0")
+        expect(page.locator("#edit-status")).to_have_text("The picture was removed.")
+        expect(page.locator("#edit-status")).to_be_focused()
+        expect(page.locator("#edit-images li")).to_have_count(2)
+        expect(page.locator("#edit-error")).to_be_hidden()
+        page.click("#edit-undo")
+        expect(page.locator("#edit-status")).to_have_text("It is as it was.")
+        expect(page.locator("#edit-images li")).to_have_count(3)
+        page.click("#edit-images button >> nth=2")
+        page.click("#edit-images button >> nth=1")
+        expect(page.locator("#edit-images button")).to_have_count(0)
+        page.click("#edit-close")
         page.click("#entities button")
         page.click("#edit-delete")
         page.click("text=Delete it for good")
@@ -1229,7 +1256,7 @@ def main():
             file.flush()
             server = Server(arguments.program, folder, "--keys-file", file.name)
             keys = {scope: key for scope, (_, key) in lines.items()}
-            managing(browser, server, keys | {"header": {"X-API-Key": keys["read"]}})
+            managing(browser, server, keys | {"header": {"X-API-Key": keys["read"]}}, arguments.screenshots)
             server.stop()
         print("page: managing: passed")
         browser.close()

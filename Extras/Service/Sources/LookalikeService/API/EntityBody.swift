@@ -16,12 +16,14 @@ struct EntityBody: Sendable {
     var entity: CatalogEntity
     let source: Source
 
-    var item: IndexItem {
+    var images: [IndexImage] {
         switch source {
-        case .images(let images): IndexItem(entity, images: images.map { .data($0) })
-        case .print(let print): IndexItem(entity, image: .print(print))
+        case .images(let images): images.map { .data($0) }
+        case .print(let print): [.print(print)]
         }
     }
+
+    var item: IndexItem { IndexItem(entity, images: images) }
 }
 
 extension EntityBody {
@@ -71,10 +73,15 @@ extension EntityBody {
     private static let maximumImages = 256
 
     private func check() throws(Problem) {
-        if case .images(let images) = source, images.count > Self.maximumImages {
-            throw Problem(.invalidRequest, "The entity has more than \(Self.maximumImages) images.")
-        }
+        try Self.check(imageCount: images.count)
         try Self.checkText(of: entity)
+    }
+
+    /// - Throws: ``Problem`` for more images than an entity may have.
+    static func check(imageCount: Int) throws(Problem) {
+        guard imageCount <= maximumImages else {
+            throw Problem(.invalidRequest, "The entity has \(imageCount) images; it may have \(maximumImages).")
+        }
     }
 
     /// Checks metadata.

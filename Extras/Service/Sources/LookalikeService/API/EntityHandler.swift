@@ -29,7 +29,7 @@ struct EntityHandler: Sendable {
     }
 
     /// The entity tag of metadata and images: another one after each change that matters.
-    private static func tag(of entity: CatalogEntity, in served: ServedCatalog) async throws -> String {
+    static func tag(of entity: CatalogEntity, in served: ServedCatalog) async throws -> String {
         var digests = TaggedBody(
             Data(ByteBuffer(json: EntityAnswer(entity, catalog: served.name, links: .unsigned)).readableBytesView)
         ).tag
@@ -72,12 +72,8 @@ struct EntityHandler: Sendable {
                     try await served.writer.put(body.item)
                     return false
                 }
-                return try await served.writer.change { indexer in
-                    if let expected { try expected.check(try await Self.tag(of: id, in: served)) }
-                    let copy = canUndo ? try await computing { try indexer.copy(of: id) } : nil
-                    try await indexer.upsert(body.item)
-                    guard let copy, let tag = try await Self.tag(of: id, in: served) else { return false }
-                    return service.undos.keep(copy, of: id, in: served, replacedBy: tag)
+                return try await change(id, in: served, if: expected, canUndo: canUndo) {
+                    try await $0.upsert(body.item)
                 }
             }
             let entity = try await Self.entity(id, of: served)
@@ -85,11 +81,34 @@ struct EntityHandler: Sendable {
         }
         // The images are in memory until they are written.
         withExtendedLifetime(held.claim) {}
-        var headers: HTTPFields = [.eTag: tag]
-        if isKept, let field = HTTPField.Name("X-Undo") { headers[field] = "\(UndoCache.seconds)" }
+        var headers = Self.headers(tag, canUndo: isKept)
         if isNew { headers[.location] = EntityAnswer.path(of: id, catalog: name, base: service.base) }
         return Response(
             EntityAnswer(entity, catalog: name, links: service.links), status: isNew ? .created : .ok, headers: headers)
+    }
+
+    /// The fields of the answer to a change.
+    static func headers(_ tag: String, canUndo: Bool) -> HTTPFields {
+        var headers: HTTPFields = [.eTag: tag]
+        if canUndo, let field = HTTPField.Name("X-Undo") { headers[field] = "\(UndoCache.seconds)" }
+        return headers
+    }
+
+    /// Changes an entity while nothing else is changed, if it is as is expected.
+    ///
+    /// - Returns: whether what it was is kept, to be put back.
+    @discardableResult
+    func change(
+        _ id: String, in served: ServedCatalog, if expected: EntityExpectation?, canUndo: Bool = false,
+        _ body: @escaping @Sendable (CatalogIndexer) async throws -> Void
+    ) async throws -> Bool {
+        try await served.writer.change { indexer in
+            if let expected { try expected.check(try await Self.tag(of: id, in: served)) }
+            let copy = canUndo ? try await computing { try indexer.copy(of: id) } : nil
+            try await body(indexer)
+            guard let copy, let tag = try await Self.tag(of: id, in: served) else { return false }
+            return service.undos.keep(copy, of: id, in: served, replacedBy: tag)
+        }
     }
 
     /// Puts back what the entity with the tag in `If-Match` took the place of.
@@ -105,8 +124,7 @@ struct EntityHandler: Sendable {
                 throw Problem(.undoExpired, "What the entity replaced is not kept, or not any more.")
             }
             try await service.writePool.run(for: context.client) {
-                try await served.writer.change { indexer in
-                    try EntityExpectation(request)?.check(try await Self.tag(of: id, in: served))
+                try await change(id, in: served, if: EntityExpectation(request)) { indexer in
                     try await computing { try indexer.restore(copy) }
                 }
             }
@@ -126,8 +144,7 @@ struct EntityHandler: Sendable {
         let expected = EntityExpectation(request)
         let (entity, tag) = try await service.store.using(name) { served in
             try await service.writePool.run(for: context.client) {
-                try await served.writer.change { indexer in
-                    if let expected { try expected.check(try await Self.tag(of: id, in: served)) }
+                try await change(id, in: served, if: expected) { indexer in
                     try await indexer.update(id) { entity in
                         entity = patch.applied(to: entity)
                         try EntityBody.checkText(of: entity)
@@ -146,10 +163,7 @@ struct EntityHandler: Sendable {
         let expected = EntityExpectation(request)
         try await service.store.using(name) { served in
             try await service.writePool.run(for: context.client) {
-                try await served.writer.change { indexer in
-                    if let expected { try expected.check(try await Self.tag(of: id, in: served)) }
-                    try await indexer.remove(id)
-                }
+                try await change(id, in: served, if: expected) { try await $0.remove(id) }
             }
         }
         return Response(status: .noContent)
@@ -157,7 +171,8 @@ struct EntityHandler: Sendable {
 
     func thumbnail(_ request: Request, _ context: ServiceContext) async throws -> Response {
         let fields = try RequestFields(query: request.uri.query)
-        try fields.check(["image", "expires", "signature"])
+        let imageID = context.parameters.get("image")
+        try fields.check(imageID == nil ? ["image", "expires", "signature"] : ["expires", "signature"])
         let id = try context.entityID()
         let name: CatalogName
         let isOpen: Bool
@@ -172,10 +187,12 @@ struct EntityHandler: Sendable {
             try context.require(.read)
             (name, isOpen) = (try context.catalogName(), false)
         }
-        let image = try fields.integer("image") ?? 0
+        let place = try fields.integer("image") ?? 0
         let stored = try await service.store.using(name) { served in
             _ = try await Self.entity(id, of: served)
-            return try await served.local.storedThumbnail(for: id, image: image)
+            var place = place
+            if let imageID { place = try await Self.place(of: imageID, in: id, of: served) }
+            return try await served.local.storedThumbnail(for: id, image: place)
         }
         guard let data = stored else {
             throw Problem(.noThumbnail, "The catalog stores no such thumbnail of the entity.")
@@ -186,18 +203,18 @@ struct EntityHandler: Sendable {
             for: request)
     }
 
-    private static func target(_ context: ServiceContext) throws(Problem) -> (CatalogName, String) {
+    static func target(_ context: ServiceContext) throws(Problem) -> (CatalogName, String) {
         (try context.catalogName(), try context.entityID())
     }
 
-    private static func entity(_ id: String, of served: ServedCatalog) async throws -> CatalogEntity {
+    static func entity(_ id: String, of served: ServedCatalog) async throws -> CatalogEntity {
         guard let entity = try await served.local.entities(for: [id]).first else {
             throw Problem(.unknownEntity, "The catalog has no entity “\(id)”.")
         }
         return entity
     }
 
-    private static func body(_ data: Data, id: String, header: String, fields: RequestFields) throws -> EntityBody {
+    static func body(_ data: Data, id: String, header: String, fields: RequestFields) throws -> EntityBody {
         let type = HeaderValue(header)
         switch type.name {
         case "application/json":

@@ -41,8 +41,13 @@ public import Foundation
 
     /// The link to the thumbnail of an entity. A signed one stays the same for its lifetime, so that browsers keep the
     /// image, and is accepted for once or twice as long.
-    @_spi(Service) public func thumbnail(of id: String, in catalog: CatalogName, now: Date = .now) -> String {
-        let path = EntityAnswer.path(of: id, catalog: catalog, base: base) + "/thumbnail"
+    ///
+    /// - Parameter image: the id of one of its images; the first without it.
+    @_spi(Service) public func thumbnail(
+        of id: String, image: String? = nil, in catalog: CatalogName, now: Date = .now
+    ) -> String {
+        let images = image.map { "/images/\($0)" } ?? ""
+        let path = EntityAnswer.path(of: id, catalog: catalog, base: base) + images + "/thumbnail"
         guard let signing, !publicCatalogs.contains(catalog.description) else { return path }
         let expiry = (Int(now.timeIntervalSince1970) / signing.lifetime + 2) * signing.lifetime
         let code = Self.code(of: id, in: catalog, expiry: expiry, secret: signing.secret)

@@ -12,7 +12,7 @@ import Synchronization
     private let mostOpen: Int
     private let decoding: DecodingOptions
     private let imageMemory: MemoryLane
-    private let onChange: @Sendable (CatalogName) -> Void
+    private let willChange: @Sendable (CatalogName) -> @Sendable (Bool) -> Void
     private let remotes: [CatalogName: @Sendable () async throws -> any SearchableCatalog]
     private let state = Mutex(State())
     /// Catalogs are opened, made, replaced and removed one at a time.
@@ -33,13 +33,14 @@ import Synchronization
     ///   - mostOpen: the catalogs that are open at once, besides those that are being written to.
     ///   - decoding: the limits of images that are indexed.
     ///   - imageMemory: where the memory for their pixels comes from.
-    ///   - onChange: called when a catalog was made, changed, replaced or removed.
+    ///   - willChange: called before a catalog is made, changed, replaced or removed. What it returns is called
+    ///     afterwards, with whether that was done.
     ///   - remotes: how to open catalogs that databases elsewhere keep; with any, there are no others.
     @_spi(Service) public init(
         root: URL, logger: Logger, writerIdleTime: Duration = .seconds(5), mostOpen: Int = .max,
         decoding: DecodingOptions = DecodingOptions(), imageMemory: MemoryLane = MemoryLane(size: .max),
         remotes: [CatalogName: @Sendable () async throws -> any SearchableCatalog] = [:],
-        onChange: @escaping @Sendable (CatalogName) -> Void = { _ in }
+        willChange: @escaping @Sendable (CatalogName) -> @Sendable (Bool) -> Void = { _ in { _ in } }
     ) {
         self.root = root
         self.logger = logger
@@ -47,7 +48,7 @@ import Synchronization
         self.mostOpen = mostOpen
         self.decoding = decoding
         self.imageMemory = imageMemory
-        self.onChange = onChange
+        self.willChange = willChange
         self.remotes = remotes
     }
 
@@ -218,6 +219,9 @@ import Synchronization
             let url = self.url(of: name)
             if Self.isCatalog(url) { return (try await self.open(name), false) }
             let isThere = FileManager.default.fileExists(atPath: url.path)
+            let ended = self.willChange(name)
+            var isChanged = false
+            defer { ended(isChanged) }
             do {
                 let indexer = try await opening(url) {
                     try await computing {
@@ -226,7 +230,7 @@ import Synchronization
                 }
                 // The run makes the derived files of no entities.
                 _ = try await indexer.run(over: []).report()
-                self.onChange(name)
+                isChanged = true
                 return (try await self.open(name, indexer: indexer), true)
             } catch {
                 // If another process is writing, it is making the catalog.
@@ -244,14 +248,17 @@ import Synchronization
     func remove(_ name: CatalogName) async throws {
         try await turn.run {
             guard Self.isCatalog(self.url(of: name)) else { throw Self.unknown(name) }
+            let ended = self.willChange(name)
+            var isChanged = false
+            defer { ended(isChanged) }
             let closed = try await self.closeForGood(name)
             // The move leaves nothing under the name, however early the process ends. A full disk may have no space
             // for a folder to move it into.
             let removed = WorkFolder(self.workURL())
             try FileManager.default.moveItem(at: self.url(of: name), to: removed.url)
             try Self.synchronize(self.root)
+            isChanged = true
             withExtendedLifetime((closed, removed)) {}
-            self.onChange(name)
         }
     }
 
@@ -262,6 +269,9 @@ import Synchronization
     func swap(_ name: CatalogName, _ other: CatalogName) async throws {
         try await turn.run {
             for name in [name, other] where !Self.isCatalog(self.url(of: name)) { throw Self.unknown(name) }
+            let ends = [name, other].map(self.willChange)
+            var isChanged = false
+            defer { for ended in ends { ended(isChanged) } }
             let first = try await self.closeForGood(name)
             var failure: (any Error)?
             do {
@@ -278,7 +288,7 @@ import Synchronization
             }
             await first.release()
             if let failure { throw failure }
-            for name in [name, other] { self.onChange(name) }
+            isChanged = true
         }
     }
 
@@ -290,10 +300,13 @@ import Synchronization
         try await turn.run {
             let url = self.url(of: name)
             try Self.synchronize(folder)
+            let ended = self.willChange(name)
+            var isChanged = false
+            defer { ended(isChanged) }
             guard Catalog.state(of: url) != .other else {
                 try FileManager.default.moveItem(at: folder, to: url)
                 try Self.synchronize(self.root)
-                self.onChange(name)
+                isChanged = true
                 _ = try await self.open(name)
                 return
             }
@@ -317,7 +330,7 @@ import Synchronization
             // If the old catalog cannot be deleted now, it is at the next start.
             try? FileManager.default.removeItem(at: aside)
             withExtendedLifetime((closed, lock)) {}
-            self.onChange(name)
+            isChanged = true
             _ = try await self.open(name)
         }
     }
@@ -383,7 +396,7 @@ import Synchronization
                 writer: same?.writer
                     ?? CatalogWriter(
                         url: url, indexer: indexer, idleTime: writerIdleTime, decoding: decoding,
-                        imageMemory: imageMemory, onWrite: { [onChange] in onChange(name) }),
+                        imageMemory: imageMemory, willWrite: { [willChange] in willChange(name) }),
                 // Queries that were kept of it still hold.
                 id: same?.id ?? UUID())
             state.withLock { state in

@@ -24,8 +24,8 @@ actor CatalogWriter {
     private let idleTime: Duration
     private let decoding: DecodingOptions
     private let imageMemory: MemoryLane
-    /// Called when something was written and nothing more waits.
-    private let onWrite: @Sendable () -> Void
+    /// Called before something is written; what it returns, when nothing more waits, with whether something was.
+    private let willWrite: @Sendable () -> @Sendable (Bool) -> Void
     /// Changes whenever something is written.
     private var activity = 0
     private var indexer: CatalogIndexer?
@@ -43,12 +43,12 @@ actor CatalogWriter {
     init(
         url: URL, indexer: CatalogIndexer? = nil, idleTime: Duration = .seconds(5),
         decoding: DecodingOptions = DecodingOptions(), imageMemory: MemoryLane = MemoryLane(size: .max),
-        onWrite: @escaping @Sendable () -> Void = {}
+        willWrite: @escaping @Sendable () -> @Sendable (Bool) -> Void = { { _ in } }
     ) {
         self.url = url
         self.decoding = decoding
         self.imageMemory = imageMemory
-        self.onWrite = onWrite
+        self.willWrite = willWrite
         self.indexer = indexer
         self.idleTime = idleTime
         if indexer != nil { Task { await self.releaseWhenIdle() } }
@@ -143,6 +143,7 @@ actor CatalogWriter {
     }
 
     private func write() async {
+        let ended = willWrite()
         var hasWritten = false
         while !waiting.isEmpty {
             let batch = nextBatch()
@@ -161,7 +162,7 @@ actor CatalogWriter {
             }
         }
         isWriting = false
-        if hasWritten { onWrite() }
+        ended(hasWritten)
         activity += 1
         for continuation in idle { continuation.resume() }
         idle = []

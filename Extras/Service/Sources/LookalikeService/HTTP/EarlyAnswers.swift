@@ -51,11 +51,14 @@ final class EarlyAnswers: ChannelDuplexHandler, RemovableChannelHandler {
     private var rests = false
     private var isResting = false
     private var wasAskedToRead = false
+    /// What was read already when the rest began: the next requests of a client that did not await the answer's end.
+    private var held: [Result<NIOAny, any Error>] = []
     private var parserError: HTTPParserError?
 
     init(refusal: @escaping Refusal) { self.refusal = refusal }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        if isResting { return held.append(.success(data)) }
         switch unwrapInboundIn(data) {
         case .head(var head):
             // What comes behind a request that ends the connection is not read.
@@ -106,8 +109,19 @@ final class EarlyAnswers: ChannelDuplexHandler, RemovableChannelHandler {
         context.eventLoop.scheduleTask(in: Self.restTime) {
             let (handler, context) = bound.value
             handler.isResting = false
-            if handler.wasAskedToRead { context.read() }
-            handler.wasAskedToRead = false
+            let held = handler.held
+            handler.held = []
+            for part in held {
+                switch part {
+                case .success(let data): handler.channelRead(context: context, data: data)
+                case .failure(let error): handler.errorCaught(context: context, error: error)
+                }
+            }
+            if !held.isEmpty { handler.channelReadComplete(context: context) }
+            if handler.wasAskedToRead, !handler.isResting {
+                handler.wasAskedToRead = false
+                context.read()
+            }
         }
     }
 
@@ -152,6 +166,7 @@ final class EarlyAnswers: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if isResting { return held.append(.failure(error)) }
         if let error = error as? HTTPParserError { parserError = error }
         context.fireErrorCaught(error)
     }

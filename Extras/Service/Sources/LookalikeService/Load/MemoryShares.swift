@@ -24,6 +24,8 @@ public import Foundation
     @_spi(Service) public let openCatalogs: Int
     /// What may be taken back, together: 64 MiB at most.
     @_spi(Service) public let undo: Int
+    /// The rows of values and conditions that are kept for lists and facets, together: 64 MiB at most.
+    @_spi(Service) public let rows: Int
 
     private static let megabyte = 1 << 20
     private static let programAlone = 96 * megabyte
@@ -45,8 +47,9 @@ public import Foundation
         // JSON is in memory three times while its images are read, in the place of a search.
         body = min(32 * Self.megabyte, bodies / 2, image)
         let kept = rest / 8
-        undo = min(64 * Self.megabyte, kept / 2)
-        openCatalogs = min(64, max(1, (kept - undo) / Self.perCatalog))
+        undo = min(64 * Self.megabyte, kept / 4)
+        rows = undo
+        openCatalogs = min(64, max(1, (kept - undo - rows) / Self.perCatalog))
     }
 
     /// The image searches at once that half of the memory has space for.

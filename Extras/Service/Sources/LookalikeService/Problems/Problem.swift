@@ -17,12 +17,14 @@ struct Problem: Error, Sendable {
         case unknownPath = "unknown-path"
         case unknownCatalog = "unknown-catalog"
         case unknownEntity = "unknown-entity"
+        case unknownImage = "unknown-image"
         case unknownTask = "unknown-task"
         case noThumbnail = "no-thumbnail"
         case methodNotAllowed = "method-not-allowed"
         case catalogExists = "catalog-exists"
         case catalogBusy = "catalog-busy"
         case remoteCatalog = "remote-catalog"
+        case lastImage = "last-image"
         case preconditionFailed = "precondition-failed"
         case queryExpired = "query-expired"
         case undoExpired = "undo-expired"
@@ -106,10 +108,11 @@ extension Problem.Code {
         case .invalidRequest, .invalidJSON, .invalidForm: .badRequest
         case .unauthorized: .unauthorized
         case .forbidden, .readOnly: .forbidden
-        case .unknownPath, .unknownCatalog, .unknownEntity, .unknownTask, .noThumbnail: .notFound
+        case .unknownPath, .unknownCatalog, .unknownEntity, .unknownImage, .unknownTask, .noThumbnail:
+            .notFound
         case .methodNotAllowed: .methodNotAllowed
         case .slowBody: .requestTimeout
-        case .catalogExists, .catalogBusy, .remoteCatalog: .conflict
+        case .catalogExists, .catalogBusy, .remoteCatalog, .lastImage: .conflict
         case .queryExpired, .undoExpired: .gone
         case .preconditionFailed: .preconditionFailed
         case .bodyTooLarge, .imageTooLarge: .contentTooLarge
@@ -137,12 +140,14 @@ extension Problem.Code {
         case .unknownPath: "There is nothing at this path"
         case .unknownCatalog: "There is no such catalog"
         case .unknownEntity: "There is no such entity"
+        case .unknownImage: "The entity has no such image"
         case .unknownTask: "There is no such task"
         case .noThumbnail: "The entity has no thumbnail"
         case .methodNotAllowed: "The method is not allowed here"
         case .catalogExists: "The catalog exists already"
         case .catalogBusy: "Another process is writing to the catalog"
         case .remoteCatalog: "A database elsewhere keeps the catalog"
+        case .lastImage: "The entity has no other image"
         case .queryExpired: "The query is no longer kept"
         case .undoExpired: "What was replaced is no longer kept"
         case .preconditionFailed: "The catalog is not what the request expects"

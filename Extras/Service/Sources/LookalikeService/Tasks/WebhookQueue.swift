@@ -40,8 +40,12 @@ final class WebhookQueue: Sendable {
         var summary: Summary
         let body: Data
         var due: ContinuousClock.Instant
-        /// The catalog whose changes are collected until the event is due.
+        /// The catalog whose changes are collected until the event is due, and when that is if none is under way.
         var catalog: String?
+        var collectedUntil: ContinuousClock.Instant?
+        var changesUnderWay = 0
+        /// Whether one of them was made.
+        var isCertain = true
     }
 
     private struct Envelope<Content: Encodable>: Encodable {
@@ -73,6 +77,8 @@ final class WebhookQueue: Sendable {
 
     /// Events that wait; the oldest one gives way to a new one.
     private static let mostWaiting = 1024
+    /// When an event is due whose change does not end.
+    private static let longestChange = Duration.seconds(86_400)
     private static let attemptTime = Duration.seconds(10)
     /// What is left may take as long when the service ends.
     private static let closingTime = Duration.seconds(5)
@@ -116,23 +122,56 @@ final class WebhookQueue: Sendable {
     /// Queues an event. Its type is such as `task.ended`.
     func send(_ type: String, _ content: some Encodable) { send(type, content, collecting: nil) }
 
-    /// Queues an event about a catalog unless changes of it are being collected already.
-    func catalogChanged(_ name: CatalogName) {
+    /// Records an event about a catalog before it is changed, so that a service that is killed right after the change
+    /// has left it. Changes that come while the event waits are collected in it.
+    ///
+    /// - Returns: what is called after the change, with whether there was one.
+    func catalogWillChange(_ name: CatalogName) -> @Sendable (Bool) -> Void {
         let name = name.description
-        let isCollected = state.withLock { state in
-            state.waiting.contains { $0.catalog == name && $0.due > .now && $0.summary.attempts == 0 }
+        let collected = state.withLock { state -> String? in
+            let index = state.waiting.firstIndex {
+                $0.catalog == name && $0.due > .now && $0.summary.attempts == 0
+            }
+            guard let index else { return nil }
+            state.waiting[index].changesUnderWay += 1
+            state.waiting[index].due = .now + Self.longestChange
+            return state.waiting[index].summary.id
         }
-        if !isCollected { send("catalog.changed", CatalogChange(catalog: name), collecting: name) }
+        let id = collected ?? send("catalog.changed", CatalogChange(catalog: name), collecting: name)
+        return { self.changeEnded(id, isMade: $0) }
     }
 
-    private func send(_ type: String, _ content: some Encodable, collecting catalog: String?) {
+    private func changeEnded(_ id: String, isMade: Bool) {
+        let needless = state.withLock { state -> Waiting? in
+            guard let index = state.waiting.firstIndex(where: { $0.summary.id == id }) else { return nil }
+            defer { metrics.waiting(state.waiting.count) }
+            state.waiting[index].changesUnderWay -= 1
+            state.waiting[index].isCertain = state.waiting[index].isCertain || isMade
+            guard state.waiting[index].changesUnderWay == 0 else { return nil }
+            if !state.waiting[index].isCertain { return state.waiting.remove(at: index) }
+            // It is not due yet unless the service ends.
+            if state.waiting[index].due > .now, let due = state.waiting[index].collectedUntil {
+                state.waiting[index].due = due
+            }
+            state.pause?.cancel()
+            return nil
+        }
+        if let needless { forget(needless) }
+    }
+
+    @discardableResult
+    private func send(_ type: String, _ content: some Encodable, collecting catalog: String?) -> String {
         let summary = Summary(id: "msg_" + UUID().uuidString.lowercased(), type: type, created: TaskRecord.now)
         let envelope = Envelope(type: type, timestamp: summary.created, data: content)
         let body = Data(ByteBuffer(json: envelope).readableBytesView)
-        let due = ContinuousClock.now + (catalog == nil ? .zero : target.changeInterval)
-        let event = Waiting(summary: summary, body: body, due: due, catalog: catalog)
+        var event = Waiting(summary: summary, body: body, due: .now)
+        if let catalog {
+            (event.catalog, event.collectedUntil) = (catalog, .now + target.changeInterval)
+            (event.due, event.changesUnderWay, event.isCertain) = (.now + Self.longestChange, 1, false)
+        }
         keep(event)
         add(event)
+        return summary.id
     }
 
     private func add(_ event: Waiting) {

@@ -208,6 +208,27 @@ export async function putEntity(catalog, id, images, fields, onProgress) {
 export const undoPut = (catalog, id, tag) => (
   send(`${entityPath(catalog, id)}/undo`, { method: "POST", headers: { "If-Match": tag } }));
 
+const imagesPath = (catalog, id, image) => (
+  `${entityPath(catalog, id)}/images${image ? `/${encodeURIComponent(image)}` : ""}`);
+
+/** The images of an entity, and a tag by which the change that led to them can be undone; null if it cannot. */
+async function imagesOf(response) {
+  const { images } = await response.json();
+  return { images, tag: response.headers.get("X-Undo") && response.headers.get("ETag") };
+}
+
+export const getImages = async (catalog, id) => imagesOf(await send(imagesPath(catalog, id)));
+
+/** Adds images to those of an entity. */
+export async function addImages(catalog, id, images) {
+  const form = new FormData();
+  for (const image of images) form.append("image", image, "photo");
+  return imagesOf(await send(`${imagesPath(catalog, id)}?undo=true`, { method: "POST", body: form }));
+}
+
+export const removeImage = async (catalog, id, image) => (
+  imagesOf(await send(`${imagesPath(catalog, id, image)}?undo=true`, { method: "DELETE" })));
+
 /** Changes an entity by a JSON merge patch. */
 export const patchEntity = async (catalog, id, patch) => (
   (await send(entityPath(catalog, id), { method: "PATCH", ...json(patch) })).json());

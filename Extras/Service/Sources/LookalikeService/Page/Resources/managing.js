@@ -1,9 +1,11 @@
 // The view that changes a catalog: what is in it, entities, and catalogs as a whole.
 
 import {
-  allEntities, deleteCatalog, deleteEntity, getEntity, listEntities, patchEntity, putCatalog, showImage,
+  addImages, allEntities, deleteCatalog, deleteEntity, getEntity, getImages, listEntities, patchEntity, putCatalog,
+  removeImage, showImage, undoPut,
 } from "./api.js";
 import { button, element, isolated, nameOf } from "./cards.js";
+import { acceptDrops, files as filesOf, prepared } from "./photo.js";
 
 const PAGE_SIZE = 30;
 /** Changes that are sent at once: the service writes those that come together in one go. */
@@ -241,8 +243,83 @@ export function setUpManaging({ catalog, onChanged, onCatalogs, onNoKey }) {
     field("edit-attributes").value = Object.entries(entity.attributes).map((pair) => pair.join(": ")).join("\n");
     field("edit-error").hidden = true;
     disarm();
+    field("edit-images").replaceChildren();
+    tellOfImages("");
     field("edit-dialog").showModal();
+    changeImages(() => getImages(catalog(), entity.id), () => "");
   }
+
+  // MARK: Pictures
+
+  /** @param undo what puts back what was; nothing if it cannot be */
+  function tellOfImages(text, undo = null) {
+    field("edit-status").textContent = text;
+    field("edit-undo").hidden = !undo;
+    field("edit-undo").onclick = undo;
+  }
+
+  /**
+   * Shows the pictures that a request answers.
+   *
+   * @param words what to say of the change, given the number of pictures before and after it
+   */
+  async function changeImages(request, words) {
+    const { id } = edited;
+    const before = field("edit-images").childElementCount;
+    field("edit-add").disabled = true;
+    await attempt(async () => {
+      const { images, tag } = await request();
+      if (edited.id !== id) return;
+      const isOnly = images.length === 1;
+      field("edit-images").replaceChildren(...images.map(({ id: name, thumbnail }, index) => {
+        const item = element("li");
+        const image = element("img", "thumb");
+        image.alt = `Picture ${index + 1}`;
+        showImage(image, thumbnail);
+        item.append(image);
+        if (isOnly) return item;
+        const remove = button("Remove", "quiet", () => (
+          changeImages(() => removeImage(catalog(), id, name), () => "The picture was removed.")));
+        remove.setAttribute("aria-label", `Remove picture ${index + 1} of ${images.length}`);
+        item.append(remove);
+        return item;
+      }));
+      const text = words(before, images.length);
+      tellOfImages(text, tag && (() => changeImages(async () => {
+        await undoPut(catalog(), id, tag);
+        return getImages(catalog(), id);
+      }, () => "It is as it was.")));
+      if (!text) return;
+      field("edit-status").focus();
+      const shown = [...list.children].find((other) => other.dataset.id === id);
+      if (shown) showImage(shown.querySelector("img"), images[0].thumbnail);
+      onChanged();
+    }, field("edit-error"));
+    field("edit-add").disabled = false;
+  }
+
+  async function addPictures(chosen) {
+    const { id } = edited;
+    tellOfImages("Adding…");
+    await changeImages(async () => {
+      const images = [];
+      for (const file of chosen) images.push(await prepared(file));
+      return addImages(catalog(), id, images);
+    }, (before, after) => {
+      const added = after - before;
+      if (!added) return "It has this picture already.";
+      return added === 1 ? "The picture was added." : `${added} pictures were added.`;
+    });
+    if (!field("edit-error").hidden) tellOfImages("");
+  }
+
+  field("edit-add").addEventListener("click", () => field("edit-files").click());
+  field("edit-files").addEventListener("change", () => {
+    const chosen = filesOf(field("edit-files"));
+    field("edit-files").value = "";
+    if (chosen.length) addPictures(chosen);
+  });
+  acceptDrops(field("edit-dialog"), addPictures);
 
   const focusRow = (id) => {
     const rows = [...list.children];
