@@ -97,7 +97,6 @@ struct EntityHandler: Sendable {
     /// Changes an entity while nothing else is changed, if it is as is expected.
     ///
     /// - Returns: whether what it was is kept, to be put back.
-    @discardableResult
     func change(
         _ id: String, in served: ServedCatalog, if expected: EntityExpectation?, canUndo: Bool = false,
         _ body: @escaping @Sendable (CatalogIndexer) async throws -> Void
@@ -123,7 +122,7 @@ struct EntityHandler: Sendable {
             guard let copy = service.undos.copy(of: id, in: served, replacedBy: given) else {
                 throw Problem(.undoExpired, "What the entity replaced is not kept, or not any more.")
             }
-            try await service.writePool.run(for: context.client) {
+            _ = try await service.writePool.run(for: context.client) {
                 try await change(id, in: served, if: EntityExpectation(request)) { indexer in
                     try await computing { try indexer.restore(copy) }
                 }
@@ -143,7 +142,7 @@ struct EntityHandler: Sendable {
         let patch = try await EntityPatch.read(from: request, context, service)
         let expected = EntityExpectation(request)
         let (entity, tag) = try await service.store.using(name) { served in
-            try await service.writePool.run(for: context.client) {
+            _ = try await service.writePool.run(for: context.client) {
                 try await change(id, in: served, if: expected) { indexer in
                     try await indexer.update(id) { entity in
                         entity = patch.applied(to: entity)
@@ -161,7 +160,7 @@ struct EntityHandler: Sendable {
         try context.require(.write)
         let (name, id) = try Self.target(context)
         let expected = EntityExpectation(request)
-        try await service.store.using(name) { served in
+        _ = try await service.store.using(name) { served in
             try await service.writePool.run(for: context.client) {
                 try await change(id, in: served, if: expected) { try await $0.remove(id) }
             }
