@@ -33,7 +33,7 @@ public enum TextFolding {
         return String(String.UnicodeScalarView(letters)).utf8.elementsEqual(folded.utf8)
     }
 
-    /// Whether texts of Arabic and Hebrew have or leave out a scalar: points, signs of recitation, and the tatweel, which
+    /// Whether texts of Arabic and Hebrew may leave out a scalar: points, signs of recitation, and the tatweel, which
     /// stretches words.
     private static func isPoint(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {

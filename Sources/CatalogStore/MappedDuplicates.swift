@@ -29,8 +29,8 @@ package struct StoredDuplicates: Sendable {
 ///
 /// It is made when they are looked for, not when images are indexed, and is of no use once the catalog has changed. The
 /// width of its header is the dimension, the count is that of the groups, the total that of their members. The sections
-/// are the rows of the members' images in the database as 64-bit integers, the end of each group as 64-bit integers, the members'
-/// float32 distances, and what differs, a byte each.
+/// are the rows of the members' images in the database as 64-bit integers, the end of each group as 64-bit integers,
+/// the members' float32 distances, and what differs, a byte each.
 final class MappedDuplicates: DerivedFile {
     static let format = DerivedFileFormat(name: "duplicates.groups", magic: "LKGROUPS", version: 1) { shape in
         [(8, shape.total), (8, shape.count), (4, shape.total), (1, shape.total)]
