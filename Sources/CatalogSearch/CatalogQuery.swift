@@ -5,7 +5,7 @@ package import Imaging
 
 /// A query image, embedded and verified: what a ranking is made from, and its pages.
 ///
-/// Made by ``SearchableCatalog/query(for:options:)``. It holds no pixels.
+/// Made by ``SearchableCatalog/query(for:options:)-(PixelBuffer,_)``. It holds no pixels.
 public struct CatalogQuery: Sendable {
     /// A print per crop. An entity's distance is the minimum distance of its images over them.
     public let prints: [FeaturePrint]

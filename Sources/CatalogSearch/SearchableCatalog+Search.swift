@@ -11,7 +11,7 @@ extension SearchableCatalog {
     /// - Returns: an empty array if no entity is within the bounds.
     /// - Throws: ``CatalogError``, `ModelError` if the image cannot be embedded, ``SearchOptionsError``, and
     ///   `CancellationError`.
-    /// - Complexity: see ``query(for:options:)``.
+    /// - Complexity: see ``query(for:options:)-(PixelBuffer,_)``.
     public func search(
         matching image: PixelBuffer, options: SearchOptions = SearchOptions()
     ) async throws -> [CatalogMatch] {
