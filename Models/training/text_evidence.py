@@ -6,7 +6,9 @@
 Titles are the short descriptions of Debian's packages (`apt-cache dumpavail`), half of them cut to one to three words;
 subtitles are names. A catalog has 10 to 10,000 of them. A text shows one of the entities in 6 of 10 trials: its title,
 broken into lines, with missing, misread and joined words, and often the subtitle. Up to 40 lines of other descriptions
-come on top. The fit is to one half of the trials; the other half says how well probabilities hold.
+come on top, and numbers that belong to none. A quarter of the titles are parts of series, which differ by a number
+("Star Wars", "Star Wars 2", "Star Wars III"). The fit is to one half of the trials; the other half says how well
+probabilities hold.
 """
 
 import argparse
@@ -31,9 +33,13 @@ def words(text):
     return re.findall(r"[a-z0-9]+", text.lower())
 
 
+ROMAN = "i ii iii iv v vi vii viii ix x xi xii".split()
+
+
 def information(word, count, size):
     """As TextWords.information."""
-    return max(0.0, min(math.log((size + 1000) / max(count, 1)), 1.5 * (len(word) - 2)))
+    length = len(word) + (3 if word.isdigit() or word in ROMAN else 0)
+    return max(0.0, min(math.log((size + 1000) / max(count, 1)), 1.5 * (length - 2)))
 
 
 def is_misread(read, word):
@@ -51,7 +57,7 @@ def is_misread(read, word):
 
 class Catalog:
     def __init__(self, rng, size, descriptions):
-        self.titles = [title(rng, descriptions) for _ in range(size)]
+        self.titles = titles(rng, size, descriptions)
         self.subtitles = [" ".join(rng.sample(NAMES, 2)) if rng.random() < 0.6 else "" for _ in range(size)]
         self.title_words = [set(words(text)) for text in self.titles]
         self.subtitle_words = [set(words(text)) for text in self.subtitles]
@@ -71,6 +77,19 @@ def title(rng, descriptions):
         start = rng.randrange(max(1, len(parts) - count + 1))
         parts = parts[start : start + count]
     return " ".join(parts)
+
+
+def titles(rng, size, descriptions):
+    found = []
+    while len(found) < size:
+        text = title(rng, descriptions)
+        count = rng.randint(2, 8) if rng.random() < 0.06 else 1
+        first = rng.randint(2, 40) if rng.random() < 0.2 else 1
+        is_roman, is_bare = rng.random() < 0.3, rng.random() < 0.6
+        for number in range(first, first + count):
+            serial = ROMAN[number - 1].upper() if is_roman and number <= len(ROMAN) else str(number)
+            found.append(text if count == 1 or number == 1 and is_bare else f"{text} {serial}")
+    return found[:size]
 
 
 def misread(rng, word, share):
@@ -111,6 +130,12 @@ def drawn_lines(rng, catalog, descriptions, target, share):
         lines.append(rng.choice((text, " ".join(text.split()[:3]), text + " " + rng.choice(descriptions))))
     if rng.random() < 0.3:
         lines.append(" ".join(rng.sample(NAMES, 2)))
+    for _ in range(rng.choice((0, 0, 1, 3))):
+        number = str(rng.choice((rng.randint(1, 20), rng.randint(1, 200), rng.randint(1950, 2026))))
+        if lines and rng.random() < 0.3:
+            lines[rng.randrange(len(lines))] += " " + number
+        else:
+            lines.append(rng.choice((number, number + " " + rng.choice(NAMES))))
     return [read(rng, line, share) for line in lines]
 
 

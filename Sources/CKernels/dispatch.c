@@ -43,8 +43,8 @@ static bool has_amx(void) {
     // Leaf 7 of cpuid, and ARCH_REQ_XCOMP_PERM with XFEATURE_XTILEDATA of Linux's documentation of x86, xstate.rst.
     enum { AMX_TILE = 1 << 24, AMX_INT8 = 1 << 25, REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };
     unsigned eax, ebx, ecx, edx;
-    return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && (edx & AMX_TILE) && (edx & AMX_INT8) &&
-           syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
+    return has_avx512vnni() && __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && (edx & AMX_TILE) &&
+           (edx & AMX_INT8) && syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
 #else
     return false;
 #endif
@@ -65,37 +65,50 @@ static bool has_dot_product(void) {
 }
 #endif
 
-const lk_kernels *lk_kernels_for(lk_simd_target target) {
-    switch (target) {
-    case LK_TARGET_PORTABLE: return &lk_kernels_portable;
-#if defined(__x86_64__)
-    case LK_TARGET_AVX2: __builtin_cpu_init(); return has_avx2() ? &lk_kernels_avx2 : NULL;
-    case LK_TARGET_AVXVNNI: __builtin_cpu_init(); return has_avxvnni() ? &lk_kernels_avxvnni : NULL;
-    case LK_TARGET_AVX512: __builtin_cpu_init(); return has_avx512() ? &lk_kernels_avx512 : NULL;
-    case LK_TARGET_AVX512VNNI: __builtin_cpu_init(); return has_avx512vnni() ? &lk_kernels_avx512vnni : NULL;
-    case LK_TARGET_AMX: __builtin_cpu_init(); return has_avx512vnni() && has_amx() ? &lk_kernels_amx : NULL;
-#elif defined(__aarch64__)
-    case LK_TARGET_NEON: return &lk_kernels_neon;
-    case LK_TARGET_NEONDOTPROD: return has_dot_product() ? &lk_kernels_neondotprod : NULL;
-#endif
-    default: return NULL;
-    }
-}
+static bool is_there(void) { return true; }
 
-// Nobody has run it on a CPU with tiles yet, so it has to prove itself on each one. The codes are the same either way.
-static bool wins_trial(const lk_kernels *amx_kernels, const lk_kernels *best) {
-    double relative_time;
-    return lk_try_quantized_convolution(amx_kernels, best, &relative_time) && relative_time < 1;
+// From worse to better.
+static const struct {
+    const lk_kernels *kernels;
+    bool (*is_supported)(void);
+    // Nobody has run it on such a CPU yet, so it has to prove itself on each one.
+    bool needs_trial;
+} targets[] = {
+    {&lk_kernels_portable, is_there},
+#if defined(__x86_64__)
+    {&lk_kernels_avx2, has_avx2},     {&lk_kernels_avxvnni, has_avxvnni},
+    {&lk_kernels_avx512, has_avx512}, {&lk_kernels_avx512vnni, has_avx512vnni},
+    {&lk_kernels_amx, has_amx, true},
+#elif defined(__aarch64__)
+    {&lk_kernels_neon, is_there},
+    {&lk_kernels_neondotprod, has_dot_product},
+#endif
+};
+enum { TARGET_COUNT = sizeof targets / sizeof *targets };
+
+const lk_kernels *lk_kernels_at(int32_t index) {
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+#endif
+    for (int i = 0; i < TARGET_COUNT; i++)
+        if (targets[i].is_supported() && index-- == 0) return targets[i].kernels;
+    return NULL;
 }
 
 static const lk_kernels *choose(void) {
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+#endif
     const char *wanted = getenv("LOOKALIKE_SIMD");
     const lk_kernels *best = &lk_kernels_portable;
-    for (lk_simd_target target = LK_TARGET_PORTABLE; target <= LK_TARGET_AMX; target++) {
-        const lk_kernels *kernels = lk_kernels_for(target);
-        if (!kernels) continue;
+    for (int i = 0; i < TARGET_COUNT; i++) {
+        const lk_kernels *kernels = targets[i].kernels;
+        double relative_time;
+        if (!targets[i].is_supported()) continue;
         if (wanted && strcasecmp(wanted, kernels->name) == 0) return kernels;
-        if (target != LK_TARGET_AMX || wins_trial(kernels, best)) best = kernels;
+        if (!targets[i].needs_trial ||
+            (lk_try_quantized_convolution(kernels, best, &relative_time) && relative_time < 1))
+            best = kernels;
     }
     return best;
 }

@@ -4,7 +4,7 @@ import Foundation
 ///
 /// A word tells more the rarer it is in the catalog, and the longer it is: in natural logarithms, it has the
 /// information of its share of the entities, as if there were a thousand more without it, and 1.5 per letter after the
-/// second at most. What counts for an entity is the information of its title's and its subtitle's words that were read;
+/// second at most. A number tells parts of a series apart, and counts as three letters more. What counts for an entity is the information of its title's and its subtitle's words that were read;
 /// against it count the share of its title that was not read, the share of other words in the same lines, and the size
 /// of the catalog. Entities that the same words name share their probability, so editions of a book with one title have
 /// a part of it each.
@@ -43,12 +43,12 @@ package struct ReadTexts: Sendable {
 
     /// The log odds that an entity is named: the coefficients of a logistic regression.
     private enum Coefficient {
-        static let bias = 4.0
-        static let perRead = 0.15
-        static let perReadBeside = 0.51
-        static let perMissingShare = 5.6
-        static let perOtherShare = 6.4
-        static let perLogEntity = 0.69
+        static let bias = 4.1
+        static let perRead = 0.14
+        static let perReadBeside = 0.45
+        static let perMissingShare = 5.9
+        static let perOtherShare = 6.3
+        static let perLogEntity = 0.65
     }
 
     /// An entity that has some of the words.
@@ -157,10 +157,13 @@ package enum TextWords {
         }
     }
 
-    /// The letters of a word; one of a script without spaces counts as three.
+    /// The letters of a word; one of a script without spaces counts as three, and a number has three more.
     package static func length(of word: String) -> Int {
-        word.unicodeScalars.reduce(0) { $0 + (SearchedWord.isUnspaced($1) ? 3 : 1) }
+        let isNumber = word.allSatisfy(\.isNumber) || romanNumerals.contains(word)
+        return word.unicodeScalars.reduce(isNumber ? 3 : 0) { $0 + (SearchedWord.isUnspaced($1) ? 3 : 1) }
     }
+
+    private static let romanNumerals: Set = ["i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii"]
 
     /// What a word tells, in natural logarithms.
     package static func information(length: Int, count: Int, entityCount: Int) -> Double {

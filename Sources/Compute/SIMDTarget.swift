@@ -18,9 +18,9 @@ package struct SIMDTarget: @unchecked Sendable {
     /// and later, and Arm's dot products).
     package var hasFastInt8Scan: Bool { table.has_fast_int8_scan }
 
-    /// The best target of this CPU, or the one that the environment variable `LOOKALIKE_SIMD` names (`portable`,
-    /// `neon`, `neondotprod`, `avx2`, `avxvnni`, `avx512`, `avx512vnni`, `amx`) if the CPU supports it. For another
-    /// name there is a note on standard error; programs refuse it (``environmentProblem``).
+    /// The best target of this CPU, or the one that the environment variable `LOOKALIKE_SIMD` names, such as `portable`,
+    /// `avx2` or `neon`, if the CPU supports it. For another name there is a note on standard error; programs refuse it
+    /// (``environmentProblem``).
     ///
     /// Unless `amx` is named, its int8 convolution first has to give the same codes as that of `avx512vnni` in a trial
     /// of a few milliseconds, and in less time.
@@ -41,9 +41,5 @@ package struct SIMDTarget: @unchecked Sendable {
 
     /// All targets that this CPU supports, the portable reference first.
     package static let available: [SIMDTarget] =
-        [
-            LK_TARGET_PORTABLE, LK_TARGET_NEON, LK_TARGET_NEONDOTPROD, LK_TARGET_AVX2, LK_TARGET_AVXVNNI,
-            LK_TARGET_AVX512, LK_TARGET_AVX512VNNI, LK_TARGET_AMX,
-        ]
-        .compactMap { lk_kernels_for($0) }.map { SIMDTarget(table: $0.pointee) }
+        (0...).lazy.map { lk_kernels_at($0) }.prefix { $0 != nil }.map { SIMDTarget(table: $0!.pointee) }
 }

@@ -66,6 +66,25 @@ struct ReadTextTests {
         #expect(try await catalog.search(matching: Self.plain, options: options).first?.id == "t6")
     }
 
+    /// Titles that differ by a number, in digits or Roman numerals.
+    @Test(arguments: ["2", "II"]) func aNumberTellsPartsOfASeriesApart(second: String) async throws {
+        let folder = try TemporaryFolder()
+        let indexer = try CatalogIndexer(at: folder.url, localFeatures: false)
+        let third = second == "2" ? "3" : "III"
+        for (index, number) in ["", " \(second)", " \(third)"].enumerated() {
+            let entity = CatalogEntity(id: "part\(index + 1)", title: "Copper Story" + number)
+            try await indexer.upsert(IndexItem(entity, image: .pixels(CoverFixture.cover(index))))
+        }
+        let catalog = try Catalog(at: folder.url)
+        for (text, expected) in [
+            ("COPPER STORY", "part1"), ("Copper Story \(second)", "part2"),
+            ("COPPER STORY \(third)", "part3"),
+        ] {
+            let found = try await catalog.search(matching: Self.plain, options: SearchOptions(texts: [text]))
+            #expect(found.map(\.id) == [expected], "\(text)")
+        }
+    }
+
     @Test func textsJoinWhatThePictureShows() async throws {
         let folder = try TemporaryFolder()
         let catalog = try await Self.catalog(folder)

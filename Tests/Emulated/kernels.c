@@ -87,12 +87,13 @@ static void begin(void) {
     }
 }
 
-static const lk_kernels *kernels_for(lk_simd_target target) {
-    const lk_kernels *kernels = lk_kernels_for(target);
+// A table by its index; after those that the CPU has, one with emulated tiles.
+static const lk_kernels *kernels_at(int32_t index) {
+    const lk_kernels *kernels = lk_kernels_at(index);
 #if defined(HAS_EMULATED_TILES) && defined(__x86_64__)
-    const lk_kernels *others = lk_kernels_for(LK_TARGET_AVX512VNNI);
-    if (target == LK_TARGET_AMX && !kernels && others) {
-        with_tiles = *others;
+    const lk_kernels *best = index > 0 ? lk_kernels_at(index - 1) : NULL;
+    if (!kernels && best && strcmp(best->name, "avx512vnni") == 0) {
+        with_tiles = *best;
         with_tiles.name = "amx, emulated";
         with_tiles.convolve_quantized = lk_convolve_quantized_amx;
         return &with_tiles;
@@ -404,10 +405,8 @@ static void features(int round) {
 
 int main(void) {
     int targets = 0;
-    portable = lk_kernels_for(LK_TARGET_PORTABLE);
-    for (lk_simd_target target = LK_TARGET_NEON; target <= LK_TARGET_AMX; target++) {
-        tested = kernels_for(target);
-        if (!tested) continue;
+    portable = lk_kernels_at(0);
+    for (int32_t index = 1; (tested = kernels_at(index)); index++) {
         targets++;
         double relative_time;
         if (!lk_try_quantized_convolution(tested, portable, &relative_time)) report("trial", 0, 0);

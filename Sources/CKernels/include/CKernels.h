@@ -18,17 +18,6 @@ enum { LK_CHANNEL_BLOCK = 16 };
 // The most taps of a kernel, 15 x 15.
 enum { LK_MOST_TAPS = 225 };
 
-typedef enum {
-    LK_TARGET_PORTABLE = 0,
-    LK_TARGET_NEON = 1,
-    LK_TARGET_NEONDOTPROD = 2,
-    LK_TARGET_AVX2 = 3,
-    LK_TARGET_AVXVNNI = 4,
-    LK_TARGET_AVX512 = 5,
-    LK_TARGET_AVX512VNNI = 6,
-    LK_TARGET_AMX = 7,
-} lk_simd_target;
-
 // A dense convolution over channel blocks, bias, residual and ReLU fused.
 //
 // Strides and steps are in floats. `input` points at the tap (0, 0) of the output pixel (0, 0), so padding is
@@ -338,7 +327,6 @@ typedef struct {
 } lk_nearest_centers;
 
 typedef struct {
-    lk_simd_target target;
     const char *name;
     // Whether an int8 dot product is faster than a float32 one: for networks, and for batches of queries.
     bool has_fast_int8_dot_product;
@@ -525,14 +513,14 @@ static inline void lk_prefetch(const void *address, size_t bytes) {
     for (size_t i = 0; i < bytes; i += 64) __builtin_prefetch((const char *)address + i);
 }
 
-// The best SIMD target that this CPU has, or the one named by the environment variable
-// LOOKALIKE_SIMD (portable, neon, neondotprod, avx2, avxvnni, avx512, avx512vnni, amx) if the CPU has that. Chosen
-// once. Unless it is named, amx has to give the same codes as avx512vnni in a trial of a few milliseconds, in less
-// time.
+// The best SIMD target that this CPU has, or the one named by the environment variable LOOKALIKE_SIMD if the CPU has
+// that. Chosen once. Unless it is named, amx has to give the same codes as avx512vnni in a trial of a few
+// milliseconds, in less time.
 const lk_kernels *lk_kernels_selected(void);
 
-// The table of a SIMD target; NULL if the CPU or the build lacks it.
-const lk_kernels *lk_kernels_for(lk_simd_target target);
+// The tables of the SIMD targets that this CPU has, the portable reference first, then from worse to better; NULL from
+// their number on.
+const lk_kernels *lk_kernels_at(int32_t index);
 
 // Whether the int8 convolutions of two tables give the same codes on three layers. `relative_time` is the candidate's
 // time divided by the other's. False, too, if there is no memory for the layers.

@@ -15,9 +15,6 @@
 
 #pragma clang attribute pop
 
-const lk_kernels lk_kernels_amx = {.target = LK_TARGET_AMX,
-                                   .name = "amx",
-                                   .has_fast_int8_dot_product = true,
-                                   .has_fast_int8_scan = true,
-                                   LK_ENTRIES(avx512, amx, avx512vnni)};
+const lk_kernels lk_kernels_amx = {
+    .name = "amx", .has_fast_int8_dot_product = true, .has_fast_int8_scan = true, LK_ENTRIES(avx512, amx, avx512vnni)};
 #endif

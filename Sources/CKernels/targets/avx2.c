@@ -12,6 +12,5 @@
 
 #pragma clang attribute pop
 
-const lk_kernels lk_kernels_avx2 = {
-    .target = LK_TARGET_AVX2, .name = "avx2", .has_fast_int8_scan = true, LK_ENTRIES(avx2, avx2, avx2)};
+const lk_kernels lk_kernels_avx2 = {.name = "avx2", .has_fast_int8_scan = true, LK_ENTRIES(avx2, avx2, avx2)};
 #endif

@@ -13,6 +13,5 @@
 
 #pragma clang attribute pop
 
-const lk_kernels lk_kernels_avx512 = {
-    .target = LK_TARGET_AVX512, .name = "avx512", .has_fast_int8_scan = true, LK_ENTRIES(avx512, avx2, avx2)};
+const lk_kernels lk_kernels_avx512 = {.name = "avx512", .has_fast_int8_scan = true, LK_ENTRIES(avx512, avx2, avx2)};
 #endif

@@ -15,8 +15,7 @@
 
 #pragma clang attribute pop
 
-const lk_kernels lk_kernels_avx512vnni = {.target = LK_TARGET_AVX512VNNI,
-                                          .name = "avx512vnni",
+const lk_kernels lk_kernels_avx512vnni = {.name = "avx512vnni",
                                           .has_fast_int8_dot_product = true,
                                           .has_fast_int8_scan = true,
                                           LK_ENTRIES(avx512, avx512vnni, avx512vnni)};

@@ -13,8 +13,7 @@
 
 #pragma clang attribute pop
 
-const lk_kernels lk_kernels_avxvnni = {.target = LK_TARGET_AVXVNNI,
-                                       .name = "avxvnni",
+const lk_kernels lk_kernels_avxvnni = {.name = "avxvnni",
                                        .has_fast_int8_dot_product = true,
                                        .has_fast_int8_scan = true,
                                        LK_ENTRIES(avx2, avxvnni, avxvnni)};

@@ -9,5 +9,5 @@
 #include "../quantized_convolution/quantized_convolution_plain.h"
 #include "../quantized_distance/quantized_distance_plain.h"
 
-const lk_kernels lk_kernels_neon = {.target = LK_TARGET_NEON, .name = "neon", LK_ENTRIES(neon, neon, neon)};
+const lk_kernels lk_kernels_neon = {.name = "neon", LK_ENTRIES(neon, neon, neon)};
 #endif

@@ -12,8 +12,7 @@
 
 #pragma clang attribute pop
 
-const lk_kernels lk_kernels_neondotprod = {.target = LK_TARGET_NEONDOTPROD,
-                                           .name = "neondotprod",
+const lk_kernels lk_kernels_neondotprod = {.name = "neondotprod",
                                            .has_fast_int8_dot_product = true,
                                            .has_fast_int8_scan = true,
                                            LK_ENTRIES(neon, neondotprod, neondotprod)};

@@ -25,5 +25,4 @@
 #include "../quantized_distance/quantized_distance_plain.h"
 #include "../winograd/winograd_lanes.h"
 
-const lk_kernels lk_kernels_portable = {
-    .target = LK_TARGET_PORTABLE, .name = "portable", LK_ENTRIES(portable, portable, portable)};
+const lk_kernels lk_kernels_portable = {.name = "portable", LK_ENTRIES(portable, portable, portable)};
