@@ -74,14 +74,14 @@ static const struct {
     // Nobody has run it on such a CPU yet, so it has to prove itself on each one.
     bool needs_trial;
 } targets[] = {
-    {&lk_kernels_portable, is_there},
+    {&lk_kernels_portable, is_there, false},
 #if defined(__x86_64__)
-    {&lk_kernels_avx2, has_avx2},     {&lk_kernels_avxvnni, has_avxvnni},
-    {&lk_kernels_avx512, has_avx512}, {&lk_kernels_avx512vnni, has_avx512vnni},
+    {&lk_kernels_avx2, has_avx2, false},     {&lk_kernels_avxvnni, has_avxvnni, false},
+    {&lk_kernels_avx512, has_avx512, false}, {&lk_kernels_avx512vnni, has_avx512vnni, false},
     {&lk_kernels_amx, has_amx, true},
 #elif defined(__aarch64__)
-    {&lk_kernels_neon, is_there},
-    {&lk_kernels_neondotprod, has_dot_product},
+    {&lk_kernels_neon, is_there, false},
+    {&lk_kernels_neondotprod, has_dot_product, false},
 #endif
 };
 enum { TARGET_COUNT = sizeof targets / sizeof *targets };

@@ -43,21 +43,33 @@ public struct QuantizedRows: @unchecked Sendable {
     public static func quantize(
         _ row: UnsafeBufferPointer<Float>, into codes: UnsafeMutableBufferPointer<UInt8>
     ) -> (scale: Float, residualNorm: Float) {
+        quantize(row, into: codes, boundsPairs: false)
+    }
+
+    /// - Parameter boundsPairs: whether two neighboring codes add up to at most 128 in magnitude, as int8 products
+    ///   without VNNI want it of queries.
+    fileprivate static func quantize(
+        _ row: UnsafeBufferPointer<Float>, into codes: UnsafeMutableBufferPointer<UInt8>, boundsPairs: Bool
+    ) -> (scale: Float, residualNorm: Float) {
         require(codes.count == row.count, "one code per component")
         // Sixteen at a time. Zero times a component is NaN for one that is not finite.
         var (largest, zeros) = (SIMD16<Float>.zero, SIMD16<Float>.zero)
+        var largestPair = SIMD8<Float>.zero
         for start in stride(from: 0, to: row.count, by: 16) {
             let values = vector(row, start)
             largest.replace(with: values, where: values .> largest)
             largest.replace(with: -values, where: -values .> largest)
             zeros += values * 0
+            let pairs = values.evenHalf + values.oddHalf
+            largestPair.replace(with: pairs, where: pairs .> largestPair)
+            largestPair.replace(with: -pairs, where: -pairs .> largestPair)
         }
         guard zeros.sum() == 0 else {
             codes.update(repeating: UInt8(zero))
             return (0, .infinity)
         }
         let most = largest.max()
-        let scale = most / Self.largest
+        let scale = (boundsPairs ? max(most, largestPair.max()) : most) / Self.largest
         guard scale >= .leastNormalMagnitude else {
             // Components that are too small for a scale are the residual.
             codes.update(repeating: UInt8(zero))
@@ -105,7 +117,7 @@ struct QuantizedQuery {
     init(_ query: [Float]) {
         var bytes = [UInt8](repeating: 0, count: query.count)
         (scale, residualNorm) = query.withUnsafeBufferPointer { query in
-            bytes.withUnsafeMutableBufferPointer { QuantizedRows.quantize(query, into: $0) }
+            bytes.withUnsafeMutableBufferPointer { QuantizedRows.quantize(query, into: $0, boundsPairs: true) }
         }
         codes = bytes.map { Int8(Int($0) - QuantizedRows.zero) }
         squaredNorm = query.withUnsafeBufferPointer(PrintMatrix.squaredNorm)

@@ -76,6 +76,8 @@ static void close_to(const char *name, int round, const float *a, const float *b
 static float floats[3][MOST], results[2][MOST];
 static uint8_t bytes[2][MOST], byte_results[2][MOST];
 static int32_t integers[2][MOST];
+// Two of them have a sum of at most 128 in magnitude.
+static int8_t small_codes[MOST];
 
 static void begin(void) {
     for (int i = 0; i < 3; i++) fill_floats(floats[i], MOST);
@@ -85,6 +87,7 @@ static void begin(void) {
         memset(byte_results[i], 7, MOST);
         memset(integers[i], 7, sizeof integers[i]);
     }
+    for (int i = 0; i < MOST; i++) small_codes[i] = (int8_t)((int8_t)bytes[1][i] / 2);
 }
 
 // A table by its index; after those that the CPU has, one with emulated tiles.
@@ -127,7 +130,8 @@ static void distances(int round) {
     static uint8_t packed[2][MOST];
     for (int i = 0; i < 2; i++) {
         side(i)->pack_quantized_rows(bytes[1], (ptrdiff_t)stride, count, dimension, packed[i]);
-        side(i)->quantized_products((int8_t *)bytes[0], queries, packed[i], groups, quads, integers[i]);
+        side(i)->quantized_products(round % 2 ? small_codes : (int8_t *)bytes[0], queries, packed[i], groups, quads,
+                                    integers[i]);
     }
     same("pack_quantized_rows", round, packed[0], packed[1], groups * quads * 64);
     same("quantized_products", round, integers[0], integers[1], (queries * groups * 16 + 1) * sizeof(int32_t));
@@ -179,7 +183,7 @@ static void convolutions(int round) {
                                                       .tap_row_stride = columns * BLOCK,
                                                       .tap_stride = BLOCK,
                                                       .input_blocks = inputs,
-                                                      .weights = (int8_t *)bytes[1],
+                                                      .weights = small_codes,
                                                       .scales = floats[1],
                                                       .bias = floats[2],
                                                       .quantized_residual = round % 2 ? bytes[1] + 99 : NULL,

@@ -67,14 +67,20 @@ struct QuantizedConvolutionKernelTests {
         let (columns, rows) = (shape.columns, shape.rows)
         let columnStride = shape.columnStride ?? shape.stride
         let taps = shape.kernel * shape.kernel
-        // The largest there are among them, so that sums which do not fit 16 bits show.
+        // The largest there are among them, so that sums which do not fit 16 bits show. Two neighboring weights of one
+        // sign have a sum of at most 128.
         let input = (0..<(shape.inputBlocks * columns * rows * block)).map {
             $0 % 3 == 0 ? 255 : UInt8.random(in: 0...255, using: &random)
         }
         let weights = (0..<(shape.outputBlocks * shape.inputBlocks * taps * block * block)).map { index -> Int8 in
             let (quad, inputBlock) = (index / (4 * block) % 4, index / (block * block * taps) % shape.inputBlocks)
             if shape.lastBlockIsHalf, inputBlock == shape.inputBlocks - 1, quad >= 2 { return 0 }
-            return index % 5 == 0 ? 127 : Int8.random(in: -127...127, using: &random)
+            switch index / 2 % 5 {
+            case 0: return index % 2 == 0 ? 127 : 1
+            case 1: return -64
+            case 2: return index % 2 == 0 ? -127 : 127
+            default: return Int8.random(in: -64...64, using: &random)
+            }
         }
         let scales = random.floats(shape.outputBlocks * block).map { $0 * 1e-3 }
         let bias = random.floats(shape.outputBlocks * block).map { $0 * 50 }

@@ -46,7 +46,9 @@ struct WeightPackingTests {
             for lane in 0..<block {
                 let output = outputBlock * block + lane
                 let row = output < shape.outputs ? weights[(output * length)..<((output + 1) * length)] : []
-                let largest = row.map(abs).max() ?? 0
+                let taps = shape.taps
+                let pairs = row.indices.filter { ($0 - row.startIndex) / taps % 2 == 0 && $0 + taps < row.endIndex }
+                let largest = (row.map(abs) + pairs.map { abs(row[$0] + row[$0 + taps]) }).max() ?? 0
                 #expect(steps[lane] == (largest >= 127 * .leastNormalMagnitude ? largest / 127 : 1))
                 #expect(sums[lane] == row.reduce(0) { $0 + Int64(($1 / steps[lane]).rounded()) })
                 for input in 0..<(inputBlocks * block) {

@@ -64,7 +64,8 @@ typedef struct {
 // times `residual_scale`, in float32; then ReLU.
 //
 // Geometry as in lk_convolution, strides in elements, 16 bytes per pixel of a block. `weights` are
-// [output block][input block][kernel row][kernel column][4 quads of inputs][16 outputs][4 inputs].
+// [output block][input block][kernel row][kernel column][4 quads of inputs][16 outputs][4 inputs]. Codes of inputs 2 i
+// and 2 i + 1 with the same sign have a sum of at most 128 in magnitude.
 typedef struct {
     const uint8_t *input;
     ptrdiff_t input_block_stride;
@@ -392,7 +393,8 @@ typedef struct {
                                 uint8_t *packed);
 
     // out[q * groups * 16 + i]: the dot product of query q and row i of packed rows. A query has
-    // `quads` * 4 components, padded with zeros.
+    // `quads` * 4 components, padded with zeros; faster without VNNI if no two neighbors of a query, components 2 i and
+    // 2 i + 1, have a sum above 128 in magnitude.
     void (*quantized_products)(const int8_t *queries, size_t query_count, const uint8_t *packed, size_t groups,
                                size_t quads, int32_t *out);
 
@@ -557,8 +559,9 @@ void lk_pack_winograd_weights(const void *weights, lk_number_format format, size
 
 // Quantizes the weights [output][input][tap] of one block of up to 16 outputs to int8. `packed` is
 // [input block][tap][4 quads of inputs][16 outputs][4 inputs]; outputs and inputs that pad a block are 0. `steps` gets
-// each output's scale: its largest magnitude / 127. Where that is 0 or subnormal, the scale is 1 and the codes are 0.
-// `sums` gets the sum of each output's codes. Both have room for 16. At most LK_MOST_TAPS taps.
+// each output's scale: its largest magnitude / 127, of weights and of sums of two of them, the inputs 2 i and 2 i + 1
+// of a tap, so that 255 times two codes of one sign fit 16 bits. Where that is 0 or subnormal, the scale is 1 and the
+// codes are 0. `sums` gets the sum of each output's codes. Both have room for 16. At most LK_MOST_TAPS taps.
 void lk_pack_quantized_weights(const void *weights, lk_number_format format, size_t outputs, size_t inputs, size_t taps,
                                float *steps, int64_t *sums, int8_t *packed);
 

@@ -45,7 +45,7 @@ static void fill(trial_data *data) {
         state ^= state >> 17;
         state ^= state << 5;
         if (i < sizeof data->inputs) data->inputs[i] = (uint8_t)(state >> 24);
-        else data->weights[i - sizeof data->inputs] = (int8_t)(state >> 24);
+        else data->weights[i - sizeof data->inputs] = (int8_t)((int8_t)(state >> 24) / 2);
     }
     for (int i = 0; i < OUTPUTS; i++) {
         // Most sums then have a code of their own, and some are clamped.

@@ -7,43 +7,26 @@
 
 enum { BLOCK = LK_CHANNEL_BLOCK, QUAD = 4, LARGEST_CODE = 127, MOST_TAPS = LK_MOST_TAPS };
 
-// Compares magnitudes as integer bit patterns: the order is the same, and the loop is vectorized.
-static int32_t largest_bits(const uint8_t *weights, size_t count) {
+// Magnitudes in the order of their numbers, which the compiler vectorizes.
+static int32_t magnitude_bits(float number) {
+    int32_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    return bits & 0x7FFFFFFF;
+}
+
+// The larger of the largest magnitude and that of a sum of two neighboring inputs of a tap, of numbers[input][tap].
+static float largest_magnitude(const float *numbers, size_t inputs, size_t taps) {
     int32_t largest = 0;
-    for (size_t i = 0; i < count; i++) {
-        int32_t bits;
-        memcpy(&bits, weights + i * sizeof bits, sizeof bits);
-        bits &= 0x7FFFFFFF;
+    for (size_t i = 0; i < inputs * taps; i++) {
+        const int32_t bits = magnitude_bits(numbers[i]);
         largest = bits > largest ? bits : largest;
     }
-    return largest;
-}
-
-static int16_t largest_half_bits(const uint8_t *weights, size_t count) {
-    int16_t largest = 0;
-    for (size_t i = 0; i < count; i++) {
-        int16_t bits;
-        memcpy(&bits, weights + i * sizeof bits, sizeof bits);
-        bits &= 0x7FFF;
-        largest = bits > largest ? bits : largest;
-    }
-    return largest;
-}
-
-static uint8_t largest_byte(const uint8_t *weights, size_t count) {
-    uint8_t largest = 0;
-    for (size_t i = 0; i < count; i++) largest = weights[i] > largest ? weights[i] : largest;
-    return largest;
-}
-
-static float largest_magnitude(const uint8_t *weights, lk_number_format format, size_t count) {
-    switch (format) {
-    case LK_FLOAT32: return lk_float_of_bits((uint32_t)largest_bits(weights, count));
-    case LK_FLOAT16: return lk_float_of_half((uint16_t)largest_half_bits(weights, count));
-    case LK_BFLOAT16: return lk_float_of_bfloat((uint16_t)largest_half_bits(weights, count));
-    case LK_UINT8: return largest_byte(weights, count);
-    }
-    return 0;
+    for (size_t input = 0; input + 1 < inputs; input += 2)
+        for (size_t i = input * taps; i < (input + 1) * taps; i++) {
+            const int32_t bits = magnitude_bits(numbers[i] + numbers[i + taps]);
+            largest = bits > largest ? bits : largest;
+        }
+    return lk_float_of_bits((uint32_t)largest);
 }
 
 // Rounds to nearest, halves away from zero: adds the largest float below a half, with the sign of the value, and
@@ -75,13 +58,19 @@ void lk_pack_quantized_weights(const void *weights, lk_number_format format, siz
                                float *steps, int64_t *sums, int8_t *packed) {
     const size_t size = lk_number_size(format), row_bytes = inputs * taps * size;
     const uint8_t *bytes = weights;
+    float numbers[BLOCK * MOST_TAPS];
     for (size_t row = 0; row < BLOCK; row++) {
-        const float largest = row < outputs ? largest_magnitude(bytes + row * row_bytes, format, inputs * taps) : 0;
+        float largest = 0;
+        for (size_t input = 0; row < outputs && input < inputs; input += BLOCK) {
+            const size_t count = inputs - input < BLOCK ? inputs - input : BLOCK;
+            lk_widen(bytes + row * row_bytes + input * taps * size, format, count * taps, numbers);
+            const float part = largest_magnitude(numbers, count, taps);
+            largest = part > largest ? part : largest;
+        }
         // Weights this small get codes of 0: their step would be subnormal, or 0.
         steps[row] = largest >= LARGEST_CODE * FLT_MIN ? largest / LARGEST_CODE : 1;
         sums[row] = 0;
     }
-    float numbers[BLOCK * MOST_TAPS];
     int8_t codes[BLOCK * BLOCK * MOST_TAPS];
     for (size_t input = 0; input < inputs; input += BLOCK) {
         const size_t count = (inputs - input < BLOCK ? inputs - input : BLOCK) * taps;

@@ -57,36 +57,13 @@ void KERNEL(quantized_dot_products)(const int8_t *query, const uint8_t *rows, pt
     }
 }
 
-// 16 rows times six queries in 12 registers.
-enum { TILE_QUERIES = 6, TILE_VECTORS = 2 };
-
-LK_INLINE void product_tile(const int8_t *queries, const uint8_t *packed, size_t quads, int32_t *out, size_t out_stride,
-                            const int tile_queries) {
-    __m256i sums[TILE_QUERIES][TILE_VECTORS];
-#pragma clang loop unroll(full)
-    for (int q = 0; q < tile_queries; q++)
-#pragma clang loop unroll(full)
-        for (int v = 0; v < TILE_VECTORS; v++) sums[q][v] = _mm256_setzero_si256();
-    for (size_t quad = 0; quad < quads; quad++) {
-        __m256i rows[TILE_VECTORS];
-#pragma clang loop unroll(full)
-        for (int v = 0; v < TILE_VECTORS; v++) rows[v] = _mm256_loadu_si256((const __m256i *)(packed + quad * 64) + v);
-#pragma clang loop unroll(full)
-        for (int q = 0; q < tile_queries; q++) {
-            int32_t four;
-            memcpy(&four, queries + ((size_t)q * quads + quad) * 4, sizeof four);
-            const __m256i query = _mm256_set1_epi32(four);
-#pragma clang loop unroll(full)
-            for (int v = 0; v < TILE_VECTORS; v++) sums[q][v] = _mm256_dpbusd_avx_epi32(sums[q][v], rows[v], query);
-        }
-    }
-#pragma clang loop unroll(full)
-    for (int q = 0; q < tile_queries; q++)
-#pragma clang loop unroll(full)
-        for (int v = 0; v < TILE_VECTORS; v++)
-            _mm256_storeu_si256((__m256i *)(out + (size_t)q * out_stride) + v, sums[q][v]);
-}
+#include "product_tile_avx.h"
 
 #include "product_tiles.h"
+
+void KERNEL(quantized_products)(const int8_t *queries, size_t query_count, const uint8_t *packed, size_t groups,
+                                size_t quads, int32_t *out) {
+    products_in_tiles(queries, query_count, packed, groups, quads, out, BYTE_QUERIES, byte_product_tile);
+}
 
 #include "candidates.h"

@@ -72,4 +72,9 @@ LK_INLINE void product_tile(const int8_t *queries, const uint8_t *packed, size_t
 
 #include "product_tiles.h"
 
+void KERNEL(quantized_products)(const int8_t *queries, size_t query_count, const uint8_t *packed, size_t groups,
+                                size_t quads, int32_t *out) {
+    products_in_tiles(queries, query_count, packed, groups, quads, out, TILE_QUERIES, product_tile);
+}
+
 #include "candidates.h"

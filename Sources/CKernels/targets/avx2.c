@@ -7,10 +7,11 @@
 #pragma clang attribute push(__attribute__((target("avx2,fma,f16c"), min_vector_width(256))), apply_to = function)
 
 #include "../lanes.h"
-#include "../quantized_convolution/quantized_convolution_plain.h"
+#include "../quantized_convolution/quantized_convolution_avx.h"
 #include "../quantized_distance/quantized_distance_avx2.h"
 
 #pragma clang attribute pop
 
-const lk_kernels lk_kernels_avx2 = {.name = "avx2", .has_fast_int8_scan = true, LK_ENTRIES(avx2, avx2, avx2)};
+const lk_kernels lk_kernels_avx2 = {
+    .name = "avx2", .has_fast_int8_dot_product = true, .has_fast_int8_scan = true, LK_ENTRIES(avx2, avx2, avx2)};
 #endif

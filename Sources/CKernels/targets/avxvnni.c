@@ -4,11 +4,12 @@
 #include "../kernel_tables.h"
 
 #define KERNEL(name) lk_##name##_avxvnni
+#define LK_AVXVNNI
 #pragma clang attribute push(__attribute__((target("avxvnni,avx2,fma,f16c"), min_vector_width(256))),                  \
                              apply_to = function)
 
 #include "../vector.h"
-#include "../quantized_convolution/quantized_convolution_avxvnni.h"
+#include "../quantized_convolution/quantized_convolution_avx.h"
 #include "../quantized_distance/quantized_distance_avxvnni.h"
 
 #pragma clang attribute pop
