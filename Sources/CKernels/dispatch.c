@@ -23,6 +23,14 @@ static bool has_avx2(void) {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
 }
 
+// Agner Fog: "Instruction tables", vpmaddubsw and vpmaddwd.
+static bool has_slow_int8(void) {
+    return has_avx2() && (__builtin_cpu_is("haswell") || __builtin_cpu_is("broadwell") || __builtin_cpu_is("znver1") ||
+                          __builtin_cpu_is("znver2"));
+}
+
+static bool has_fast_int8(void) { return has_avx2() && !has_slow_int8(); }
+
 // VNNI on vectors of 32 bytes, which CPUs without AVX-512 may have: leaf 7 of cpuid, subleaf 1.
 static bool has_avxvnni(void) {
     enum { AVX_VNNI = 1 << 4 };
@@ -76,8 +84,11 @@ static const struct {
 } targets[] = {
     {&lk_kernels_portable, is_there, false},
 #if defined(__x86_64__)
-    {&lk_kernels_avx2, has_avx2, false},     {&lk_kernels_avxvnni, has_avxvnni, false},
-    {&lk_kernels_avx512, has_avx512, false}, {&lk_kernels_avx512vnni, has_avx512vnni, false},
+    {&lk_kernels_avx2_slow_int8, has_slow_int8, false},
+    {&lk_kernels_avx2, has_fast_int8, false},
+    {&lk_kernels_avxvnni, has_avxvnni, false},
+    {&lk_kernels_avx512, has_avx512, false},
+    {&lk_kernels_avx512vnni, has_avx512vnni, false},
     {&lk_kernels_amx, has_amx, true},
 #elif defined(__aarch64__)
     {&lk_kernels_neon, is_there, false},

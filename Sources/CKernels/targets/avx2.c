@@ -12,6 +12,9 @@
 
 #pragma clang attribute pop
 
+// Of CPUs that start one multiplication of integers per cycle, but two of floats.
+const lk_kernels lk_kernels_avx2_slow_int8 = {.name = "avx2", .has_fast_int8_scan = true, LK_ENTRIES(avx2, avx2, avx2)};
+
 const lk_kernels lk_kernels_avx2 = {
     .name = "avx2", .has_fast_int8_dot_product = true, .has_fast_int8_scan = true, LK_ENTRIES(avx2, avx2, avx2)};
 #endif
