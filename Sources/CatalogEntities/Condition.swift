@@ -25,6 +25,8 @@ public struct Condition: Sendable, Hashable {
     package indirect enum Form: Sendable, Hashable {
         case isAnyOf(EntityField, [String])
         case number(EntityField, ValueRange<Double>)
+        /// A number, with a bound that is a whole number beyond those of a `Double`.
+        case whole(EntityField, ValueRange<Int64>)
         case date(EntityField, ValueRange<String>)
         case within(kilometers: Double, of: GeoPoint, latitude: EntityField, longitude: EntityField)
         case hasPrefix(EntityField, String)
@@ -38,12 +40,13 @@ public struct Condition: Sendable, Hashable {
 
     package let form: Form
 
-    private init(_ form: Form) { self.form = form }
+    package init(_ form: Form) { self.form = form }
 
     /// The field has one of the values.
     public static func isAnyOf(_ field: EntityField, _ values: [String]) -> Condition { .init(.isAnyOf(field, values)) }
 
-    /// The field is a number in a range, such as `9.90`.
+    /// The field is a number in a range, such as `9.90`. Whole numbers of 64 bits are compared exactly; a bound that a
+    /// `Double` would round is read from text: `Condition("id > 9007199254740993")`.
     public static func number(_ field: EntityField, _ range: ValueRange<Double>) -> Condition {
         .init(.number(field, range))
     }
@@ -125,6 +128,7 @@ public struct Condition: Sendable, Hashable {
         case .isAnyOf(let field, let values): [Test(field: field, values: values)]
         // Without bounds it asks what the value is.
         case .number(let field, let range): [Test(field: field, kind: range == ValueRange() ? .any : .number)]
+        case .whole(let field, _): [Test(field: field, kind: .number)]
         case .date(let field, let range): [Test(field: field, kind: range == ValueRange() ? .any : .date)]
         case .hasPrefix(let field, _), .contains(let field, _): [Test(field: field)]
         case .exists(let field): [Test(field: field, isExistence: true)]
@@ -140,6 +144,7 @@ public struct Condition: Sendable, Hashable {
         switch form {
         case .isAnyOf(let field, let values): .isAnyOf(other(field), values)
         case .number(let field, let range): .number(other(field), range)
+        case .whole(let field, let range): .init(.whole(other(field), range))
         case .date(let field, let range): .date(other(field), range)
         case .within(let kilometers, let point, let latitude, let longitude):
             .within(kilometers: kilometers, of: point, latitude: other(latitude), longitude: other(longitude))
@@ -229,5 +234,20 @@ package enum FieldValue {
             && text.utf8.allSatisfy { (0x30...0x39).contains($0) || "+-.eE".utf8.contains($0) }
         guard isDecimal, let value = Double(text), value.isFinite else { return nil }
         return value
+    }
+
+    /// The whole number that a text is, if a `Double` would round it.
+    package static func whole(_ text: String) -> Int64? {
+        guard text.utf8.count > 15, let value = Int64(text), Int64(exactly: Double(value)) != value else { return nil }
+        return value
+    }
+
+    /// Whether a text is a whole number that a `Double` would round.
+    package static func isRounded(_ text: String) -> Bool {
+        let digits = text.utf8.drop { "+-".utf8.contains($0) }.drop { $0 == UInt8(ascii: "0") }
+        guard digits.count > 15, digits.allSatisfy({ (0x30...0x39).contains($0) }),
+            let value = Double(String(digits) ?? "")
+        else { return false }
+        return String(format: "%.0f", value) != String(digits)
     }
 }

@@ -97,18 +97,32 @@ package struct KnownImage: Sendable {
     package let hasLocalFeatures: Bool
 }
 
+extension FieldNumber: DatabaseValueConvertible {
+    package var databaseValue: DatabaseValue {
+        switch self {
+        case .real(let number): number.databaseValue
+        case .whole(let number): number.databaseValue
+        }
+    }
+
+    package static func fromDatabaseValue(_ value: DatabaseValue) -> FieldNumber? {
+        if case .int64(let number) = value.storage, Int64(exactly: Double(number)) != number { return .whole(number) }
+        return Double.fromDatabaseValue(value).map(FieldNumber.real)
+    }
+}
+
 /// A value of an entity in the index of fields.
 struct IndexedField {
     let name: String
     let text: String
-    let number: Double?
+    let number: FieldNumber?
     let instant: Double?
     /// The place of the value in its list; 0 for a value that is not in one.
     let place: Int
 
     init(name: String, text: String, place: Int) {
         (self.name, self.text, self.place) = (name, text, place)
-        (number, instant) = (FieldValue.number(text), DateSpan(text)?.start)
+        (number, instant) = (FieldNumber(text), DateSpan(text)?.start)
     }
 
     init(code: ProductCode) {
