@@ -155,7 +155,8 @@ def plain(value: Any, name: str) -> Any:
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
     if isinstance(value, (int, np.integer)) and not isinstance(value, np.timedelta64):
-        return int(value)
+        # As a text it keeps its digits.
+        return int(value) if -(1 << 63) <= value < 1 << 63 else str(int(value))
     if isinstance(value, (float, np.floating, decimal.Decimal)):
         return _plain_number(value, name)
     if isinstance(value, datetime.datetime):
