@@ -17,13 +17,15 @@ package struct EntityRecord: Decodable, FetchableRecord {
     /// What the text index has beside title, subtitle and labels.
     var words: String?
 
+    /// The record of an entity. An empty text is no value, as in a manifest.
     package init(_ entity: CatalogEntity) {
+        func value(_ text: String?) -> String? { text.flatMap { $0.isEmpty ? nil : $0 } }
         id = entity.id
-        type = entity.type
-        title = entity.title
-        subtitle = entity.subtitle
-        labels = entity.labels
-        attributes = entity.attributes
+        type = value(entity.type)
+        title = value(entity.title)
+        subtitle = value(entity.subtitle)
+        labels = entity.labels.filter { !$0.isEmpty }
+        attributes = entity.attributes.filter { !$0.value.isEmpty }
         images = entity.images
         words = SearchedWord.index(of: [title, subtitle] + labels)
     }

@@ -109,7 +109,7 @@ def _divided(text: str, separator: str) -> list[str]:
         parts = json.loads(text) if text.startswith("[") else None
     except ValueError:
         parts = None
-    return parts or [part.strip() for part in re.split(separator, text) if part.strip()]
+    return parts if parts is not None else [part.strip() for part in re.split(separator, text) if part.strip()]
 
 
 def _narrow_columns(table: Any) -> dict[Any, Any]:
@@ -186,13 +186,22 @@ def plain(value: Any, name: str) -> Any:
     raise TypeError(f"{name} is {_kind(value)}, which cannot be stored; use a text, a number, a date or a list")
 
 
+def is_absent(value: Any) -> bool:
+    """Whether `plain` takes a value for absent."""
+    try:
+        return plain(value, "") is None
+    except TypeError:
+        return False
+
+
 def _is_pandas_absent(value: Any) -> bool:
     """Whether a value is pandas.NA or pandas.NaT, without pandas."""
     return type(value).__name__ in ("NAType", "NaTType") and type(value).__module__.startswith("pandas.")
 
 
 def _plain_number(value: Any, name: str) -> Any:
-    if value != value:
+    # A signaling NaN of Decimal is not to be compared.
+    if value.is_nan() if isinstance(value, decimal.Decimal) else value != value:
         return None
     if isinstance(value, decimal.Decimal):
         if value.is_finite():
