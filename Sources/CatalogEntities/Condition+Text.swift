@@ -329,7 +329,7 @@ private struct ConditionParser {
         }
         let large = [lower, upper].compactMap { $0?.0 }.first { !$0.isQuoted && FieldValue.isRounded($0.text) }
         if let large {
-            guard let whole = range({ $0.isQuoted ? nil : Int64($0.text) }) else {
+            guard let whole = range({ $0.isQuoted ? nil : FieldValue.integer($0.text) }) else {
                 throw error("“\(large.text)” is compared exactly with whole numbers of 64 bits alone")
             }
             return Condition(.whole(field, whole))

@@ -236,18 +236,25 @@ package enum FieldValue {
         return value
     }
 
-    /// The whole number that a text is, if a `Double` would round it.
-    package static func whole(_ text: String) -> Int64? {
-        guard text.utf8.count > 15, let value = Int64(text), Int64(exactly: Double(value)) != value else { return nil }
-        return value
-    }
+    /// The whole number of 64 bits that a text is, such as `5` or `5.00`.
+    package static func integer(_ text: String) -> Int64? { Int64(withoutFraction(text)) }
 
     /// Whether a text is a whole number that a `Double` would round.
     package static func isRounded(_ text: String) -> Bool {
-        let digits = text.utf8.drop { "+-".utf8.contains($0) }.drop { $0 == UInt8(ascii: "0") }
-        guard digits.count > 15, digits.allSatisfy({ (0x30...0x39).contains($0) }),
-            let value = Double(String(digits) ?? "")
-        else { return false }
-        return String(format: "%.0f", value) != String(digits)
+        let whole = withoutFraction(text)
+        let digits = whole.utf8.drop { "+-".utf8.contains($0) }.drop { $0 == UInt8(ascii: "0") }
+        guard digits.count > 15, digits.allSatisfy({ (0x30...0x39).contains($0) }), let value = Double(whole) else {
+            return false
+        }
+        return String(format: "%.0f", abs(value)) != String(digits)
+    }
+
+    /// A text up to its decimal point, if it has zeros alone behind it.
+    private static func withoutFraction(_ text: String) -> Substring {
+        let zero = UInt8(ascii: "0")
+        guard let point = text.utf8.firstIndex(of: UInt8(ascii: ".")),
+            text.utf8[point...].dropFirst().allSatisfy({ $0 == zero })
+        else { return text[...] }
+        return text[..<point]
     }
 }

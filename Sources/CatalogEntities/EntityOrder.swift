@@ -22,7 +22,8 @@ package enum FieldNumber: Sendable, Hashable {
     /// The number that a text is; see ``FieldValue/number(_:)``.
     package init?(_ text: String) {
         guard let number = FieldValue.number(text) else { return nil }
-        self = FieldValue.whole(text).map(FieldNumber.whole) ?? .real(number)
+        let whole = FieldValue.isRounded(text) ? FieldValue.integer(text) : nil
+        self = whole.map(FieldNumber.whole) ?? .real(number)
     }
 }
 

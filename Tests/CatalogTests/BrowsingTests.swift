@@ -267,7 +267,7 @@ struct BrowsingTests {
         let indexer = try CatalogIndexer(at: folder.url)
         let near = (9_007_199_254_740_988...9_007_199_254_740_996).map(Int64.init)
         let numbers: [Int64] = near + near.map { -$0 } + [.max - 1, 3]
-        try await Self.add(numbers.map { CatalogEntity(id: "\($0)", attributes: ["n": "\($0)"]) }, indexer)
+        try await Self.add(numbers.map { CatalogEntity(id: "\($0)", attributes: ["n": "\($0).00"]) }, indexer)
         let catalog = try Catalog(at: folder.url)
         for isDescending in [false, true] {
             let order = EntityOrder(field: .attribute("n"), isDescending: isDescending)

@@ -53,8 +53,9 @@ struct ConditionTests {
         ("title = it's", .isAnyOf(.title, ["it's"])),
         (#"title in ('a "b"', "c 'd'", 'e\'f')"#, .isAnyOf(.title, [#"a "b""#, "c 'd'", "e'f"])),
         ("n > 9007199254740992", EntityField.attribute("n") > 9_007_199_254_740_992),
+        ("n > 9007199254740992.00", EntityField.attribute("n") > 9_007_199_254_740_992),
         (
-            "n in 1..9007199254740993",
+            "n in 1.0..9007199254740993.00",
             Condition(
                 .whole(
                     .attribute("n"),
