@@ -218,6 +218,9 @@ class ValueTests(unittest.TestCase):
         for table in (pandas.concat([frame, frame], axis=1), pyarrow.table([[1], [2]], names=["v", "v"])):
             with self.assertRaisesRegex(TypeError, "2 columns “(Id|v)”"):
                 self.catalog.index(table)
+        for names in ("id", ["id", "year"]):
+            frame = pandas.DataFrame({"id": ["a"], "image": [self.image], "year": [1998]}).set_index(names)
+            self.assertEqual(self.stored(frame), [{"year": "1998"}])
         # A mapping has lists of its own.
         self.stored([{"id": "a", "image": self.image, "labels": "ambient; tape"}])
         self.assertEqual(self.catalog.entities()[0]["labels"], ["ambient; tape"])

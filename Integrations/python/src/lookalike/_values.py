@@ -76,6 +76,9 @@ def rows(table: Any, keeps: Callable[[str, Any], bool] = lambda key, value: Fals
     Raises `TypeError` for what is no table, and for a value that has no JSON.
     """
     separators: dict[str, str] = {}
+    # What has a name in an index of pandas is a column, too: its rows would not have it.
+    if names := [name for name in getattr(getattr(table, "index", None), "names", ()) if name is not None]:
+        table = table.reset_index(names)
     narrow = _narrow_columns(table)
     for method, arguments in (("to_pylist", ()), ("to_dicts", ()), ("to_dict", ("records",))):
         if hasattr(table, method) and not isinstance(table, Mapping):
