@@ -2,6 +2,7 @@
 
 #ifdef LK_TIFF
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@ struct lk_tiff_reader {
     bool is_cmyk;
     bool is_deep_gray;  // gray and alpha of 16 bits
     bool is_white_zero;
+    bool is_lab;
     bool ignores_alpha;
     void *tile;  // libtiff's buffer for a tile as it is stored; NULL for one of its own
 };
@@ -253,6 +255,7 @@ static bool read_header(lk_tiff_reader *reader, lk_image_header *header, char *m
                       number(tiff, TIFFTAG_SAMPLESPERPIXEL) == 4 &&
                       number(tiff, TIFFTAG_PLANARCONFIG) == PLANARCONFIG_CONTIG && !TIFFIsTiled(tiff);
     header->is_cmyk = reader->is_cmyk;
+    reader->is_lab = photometric == PHOTOMETRIC_CIELAB;
     char reason[1024] = "";
     bool is_fine = reader->is_cmyk || TIFFRGBAImageOK(tiff, reason);
     // libtiff would take signed samples for unsigned ones, and finds that it cannot read deep inks too late.
@@ -345,6 +348,52 @@ static bool decode_raster(TIFFRGBAImage *image, const lk_tiff_reader *reader, ui
     return is_fine;
 }
 
+// Keeps L*a*b* as it is, of 8 bits, in the place of red, green and blue: what libtiff makes of it is yellow where it is
+// white, and too light.
+static void keep_lab(TIFFRGBAImage *image, uint32_t *to, uint32_t x, uint32_t y, uint32_t width, uint32_t height,
+                     int32_t skip, int32_t skip_to, unsigned char *from) {
+    (void)x, (void)y;
+    const bool is_deep = image->bitspersample == 16;
+    const ptrdiff_t size = is_deep ? 6 : 3;
+    for (; height > 0; height--, to += skip_to, from += skip * size)
+        for (uint32_t i = 0; i < width; i++, from += size) {
+            uint32_t samples[3];
+            for (int j = 0; j < 3; j++) {
+                uint16_t deep;
+                if (is_deep) memcpy(&deep, from + 2 * j, 2);
+                // L* has 65,535 for 100, and a* and b* have 256 for 1.
+                samples[j] = !is_deep ? from[j] : j == 0 ? (deep + 128u) / 257 : deep >> 8;
+            }
+            *to++ = samples[0] | samples[1] << 8 | samples[2] << 16 | 0xFF000000;
+        }
+}
+
+// Converts pixels of L*a*b* to sRGB. Their white is white, whatever it is: that of D50 is taken for it, and is adapted
+// to that of sRGB by the matrix of Bradford (TIFF 6.0, section 23; ICC.1:2022, annex E).
+static void convert_lab(uint8_t *pixels, size_t count) {
+    static const float matrix[3][3] = {{3.1338561f, -1.6168667f, -0.4906146f},
+                                       {-0.9787684f, 1.9161415f, 0.0334540f},
+                                       {0.0719453f, -0.2289914f, 1.4052427f}};
+    static const float white[3] = {0.96422f, 1, 0.82521f};
+    enum { STEPS = 4096 };
+    uint8_t encoded[STEPS + 1];
+    for (int i = 0; i <= STEPS; i++) {
+        float linear = (float)i / STEPS;
+        encoded[i] =
+            (uint8_t)lrintf(255 * (linear <= 0.0031308f ? 12.92f * linear : 1.055f * powf(linear, 1 / 2.4f) - 0.055f));
+    }
+    for (uint8_t *pixel = pixels; pixel < pixels + 4 * count; pixel += 4) {
+        const float y = (pixel[0] * (100 / 255.0f) + 16) / 116;
+        float xyz[3] = {y + (int8_t)pixel[1] / 500.0f, y, y - (int8_t)pixel[2] / 200.0f};
+        for (int i = 0; i < 3; i++)
+            xyz[i] = white[i] * (xyz[i] > 6 / 29.0f ? xyz[i] * xyz[i] * xyz[i] : (xyz[i] - 4 / 29.0f) * (108 / 841.0f));
+        for (int i = 0; i < 3; i++) {
+            float linear = matrix[i][0] * xyz[0] + matrix[i][1] * xyz[1] + matrix[i][2] * xyz[2];
+            pixel[i] = encoded[(int)(STEPS * fminf(fmaxf(linear, 0), 1) + 0.5f)];
+        }
+    }
+}
+
 bool lk_tiff_decode(lk_tiff_reader *reader, uint8_t *pixels, size_t stride, char *message) {
     if (reader->is_cmyk) return decode_rows(reader, pixels, stride, message);
     if (reader->is_deep_gray) return decode_deep_gray(reader, pixels, stride, message);
@@ -361,6 +410,8 @@ bool lk_tiff_decode(lk_tiff_reader *reader, uint8_t *pixels, size_t stride, char
     // The pixels stay as they are stored: the caller turns the image upright, also by a quarter.
     image.orientation = ORIENTATION_TOPLEFT;
     image.req_orientation = ORIENTATION_TOPLEFT;
+    const bool is_lab = reader->is_lab && image.isContig;
+    if (is_lab) image.put.contig = keep_lab;
     const bool is_fine = decode_raster(&image, reader, pixels, stride);
     TIFFRGBAImageEnd(&image);
     if (!is_fine || reader->message[0]) return fail(reader, "its pixels cannot be decoded", message);
@@ -372,6 +423,7 @@ bool lk_tiff_decode(lk_tiff_reader *reader, uint8_t *pixels, size_t stride, char
         pixels[4 * i + 2] = (uint8_t)TIFFGetB(pixel);
         pixels[4 * i + 3] = reader->ignores_alpha ? 255 : (uint8_t)TIFFGetA(pixel);
     }
+    if (is_lab) convert_lab(pixels, (size_t)reader->width * reader->height);
     return true;
 }
 

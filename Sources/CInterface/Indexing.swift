@@ -113,6 +113,22 @@ package func indexerIndexPath(
     }
 }
 
+@_cdecl("lookalike_folder_images")
+package func folderImages(_ path: UnsafePointer<CChar>?) -> UnsafeMutablePointer<CChar>? {
+    reported {
+        let path = try text(path, named: "path")
+        let entries = try ImageSource.entries(at: URL(fileURLWithPath: path, isDirectory: true))
+        return try copied(
+            JSONLine.text(
+                entries.map { entry in
+                    switch entry {
+                    case .success(let item): item.entity.image
+                    case .failure(let problem): problem.subject
+                    }
+                }))
+    }
+}
+
 /// Indexes entries until the caller interrupts the call; what was indexed until then stays.
 ///
 /// - Parameter total: the number of entries, for the caller's progress function; -1 if it is not known.

@@ -32,6 +32,8 @@ struct Matrix {
     private static let largestDimension = 65_536
     /// Squared distances of such rows, and of those that indexes derive from them, are finite.
     private static let largestSquaredNorm: Float = 0x1p120
+    /// Squared distances of such rows are no denormal numbers, and not 0.
+    private static let smallestSquaredNorm: Float = 0x1p-100
 
     init(_ matrix: UnsafePointer<lookalike_matrix>?, named name: String) throws(InterfaceError) {
         guard let matrix = matrix?.pointee else { throw InterfaceError("the \(name) are NULL") }
@@ -83,20 +85,29 @@ struct Matrix {
     func vectors(_ rows: Range<Int>) throws(InterfaceError) -> [[Float]] {
         var vectors: [[Float]] = []
         for row in rows {
-            let vector = [Float](unsafeUninitializedCapacity: dimension) { buffer, count in
-                if let floats = buffer.baseAddress { read(row, into: floats) }
-                count = dimension
-            }
+            let vector = vector(row)
             try checkNorm(row, vector.withUnsafeBufferPointer(PrintMatrix.squaredNorm))
             vectors.append(vector)
         }
         return vectors
     }
 
+    private func vector(_ row: Int) -> [Float] {
+        [Float](unsafeUninitializedCapacity: dimension) { buffer, count in
+            if let floats = buffer.baseAddress { read(row, into: floats) }
+            count = dimension
+        }
+    }
+
     private func checkNorm(_ row: Int, _ squaredNorm: Float) throws(InterfaceError) {
         guard squaredNorm <= Self.largestSquaredNorm else {
             let reason = squaredNorm.isFinite ? "its norm is above 2^60" : "it is too large, or not finite"
             throw InterfaceError("row \(row) of the \(name), counted from 0: \(reason)")
+        }
+        guard squaredNorm >= Self.smallestSquaredNorm || vector(row).allSatisfy({ $0 == 0 }) else {
+            throw InterfaceError(
+                "row \(row) of the \(name), counted from 0: its norm is below 2^-50, and distances of it would be 0; "
+                    + "multiply all rows by the same number")
         }
     }
 

@@ -13,9 +13,10 @@ package enum AttributeList {
         return values.allSatisfy(\.isScalar) ? values : nil
     }
 
-    /// The texts of the values of an attribute: those of a list, each once, or the one that it is.
+    /// The texts of the values of an attribute: those of a list, each once and none that is empty, or the one that it
+    /// is.
     package static func texts(of value: String) -> [String] {
         var seen: Set<ExactText> = []
-        return values(in: value)?.map(\.text).filter { seen.insert(ExactText($0)).inserted } ?? [value]
+        return values(in: value)?.map(\.text).filter { !$0.isEmpty && seen.insert(ExactText($0)).inserted } ?? [value]
     }
 }

@@ -14,7 +14,7 @@ import Foundation
 /// hold one condition. A comparison is a field, an operator and a value: `=`, `!=` and `in (…)`, a list of values,
 /// compare text. A number or a date without quotes is also compared by what it means: `price = 9.9` finds 9.90, and
 /// `taken = 2024-05-01` all times of that day; `"9.9"` and `007` are text alone. `<`, `<=`, `>`, `>=` and `in a..b`
-/// compare numbers or dates; `is number` and `is date` say that the field is one.
+/// compare numbers or dates, whole numbers of 64 bits exactly; `is number` and `is date` say that the field is one.
 /// `within` takes kilometers (`km`) or meters (`m`) around a latitude and a longitude in degrees, and compares the
 /// attributes `latitude` and `longitude`, or those that follow: `by (lat, lon)`. `has code` finds product codes in
 /// whatever form (``ProductCode``), and takes one or a list: `in (…)`. Fields and values with spaces, commas,
@@ -52,6 +52,7 @@ extension Condition: LosslessStringConvertible {
         case .isAnyOf(let field, let values):
             "\(Self.quoted(field)) in (\(values.map(Self.asText).joined(separator: ", ")))"
         case .number(let field, let range): Self.comparison(field, range, "number") { "\($0)" }
+        case .whole(let field, let range): Self.comparison(field, range, "number") { "\($0)" }
         // Without quotes a year alone would be a number, too.
         case .date(let field, let range): Self.comparison(field, range, "date", Self.inQuotes)
         case .hasPrefix(let field, let prefix): "\(Self.quoted(field)) starts with \(Self.quoted(prefix))"
@@ -325,6 +326,13 @@ private struct ConditionParser {
             let ends = (lower.flatMap(end), upper.flatMap(end))
             guard (ends.0 == nil) == (lower == nil), (ends.1 == nil) == (upper == nil) else { return nil }
             return ValueRange(from: ends.0, to: ends.1)
+        }
+        let large = [lower, upper].compactMap { $0?.0 }.first { !$0.isQuoted && FieldValue.isRounded($0.text) }
+        if let large {
+            guard let whole = range({ $0.isQuoted ? nil : FieldValue.integer($0.text) }) else {
+                throw error("“\(large.text)” is compared exactly with whole numbers of 64 bits alone")
+            }
+            return Condition(.whole(field, whole))
         }
         let numbers = range { $0.isQuoted ? nil : Self.number($0.text) }
         let dates = range { DateSpan($0.text) == nil ? nil : $0.text }

@@ -25,6 +25,8 @@ public struct Condition: Sendable, Hashable {
     package indirect enum Form: Sendable, Hashable {
         case isAnyOf(EntityField, [String])
         case number(EntityField, ValueRange<Double>)
+        /// A number, with a bound that is a whole number beyond those of a `Double`.
+        case whole(EntityField, ValueRange<Int64>)
         case date(EntityField, ValueRange<String>)
         case within(kilometers: Double, of: GeoPoint, latitude: EntityField, longitude: EntityField)
         case hasPrefix(EntityField, String)
@@ -38,12 +40,13 @@ public struct Condition: Sendable, Hashable {
 
     package let form: Form
 
-    private init(_ form: Form) { self.form = form }
+    package init(_ form: Form) { self.form = form }
 
     /// The field has one of the values.
     public static func isAnyOf(_ field: EntityField, _ values: [String]) -> Condition { .init(.isAnyOf(field, values)) }
 
-    /// The field is a number in a range, such as `9.90`.
+    /// The field is a number in a range, such as `9.90`. Whole numbers of 64 bits are compared exactly; a bound that a
+    /// `Double` would round is read from text: `Condition("id > 9007199254740993")`.
     public static func number(_ field: EntityField, _ range: ValueRange<Double>) -> Condition {
         .init(.number(field, range))
     }
@@ -125,6 +128,7 @@ public struct Condition: Sendable, Hashable {
         case .isAnyOf(let field, let values): [Test(field: field, values: values)]
         // Without bounds it asks what the value is.
         case .number(let field, let range): [Test(field: field, kind: range == ValueRange() ? .any : .number)]
+        case .whole(let field, _): [Test(field: field, kind: .number)]
         case .date(let field, let range): [Test(field: field, kind: range == ValueRange() ? .any : .date)]
         case .hasPrefix(let field, _), .contains(let field, _): [Test(field: field)]
         case .exists(let field): [Test(field: field, isExistence: true)]
@@ -140,6 +144,7 @@ public struct Condition: Sendable, Hashable {
         switch form {
         case .isAnyOf(let field, let values): .isAnyOf(other(field), values)
         case .number(let field, let range): .number(other(field), range)
+        case .whole(let field, let range): .init(.whole(other(field), range))
         case .date(let field, let range): .date(other(field), range)
         case .within(let kilometers, let point, let latitude, let longitude):
             .within(kilometers: kilometers, of: point, latitude: other(latitude), longitude: other(longitude))
@@ -229,6 +234,28 @@ package enum FieldValue {
             && text.utf8.allSatisfy { (0x30...0x39).contains($0) || "+-.eE".utf8.contains($0) }
         guard isDecimal, let value = Double(text), value.isFinite else { return nil }
         return value
+    }
+
+    /// The whole number of 64 bits that a text is, such as `5` or `5.00`.
+    package static func integer(_ text: String) -> Int64? { Int64(withoutFraction(text)) }
+
+    /// Whether a text is a whole number that a `Double` would round.
+    package static func isRounded(_ text: String) -> Bool {
+        let whole = withoutFraction(text)
+        let digits = whole.utf8.drop { "+-".utf8.contains($0) }.drop { $0 == UInt8(ascii: "0") }
+        guard digits.count > 15, digits.allSatisfy({ (0x30...0x39).contains($0) }), let value = Double(whole) else {
+            return false
+        }
+        return String(format: "%.0f", abs(value)) != String(digits)
+    }
+
+    /// A text up to its decimal point, if it has zeros alone behind it.
+    private static func withoutFraction(_ text: String) -> Substring {
+        let zero = UInt8(ascii: "0")
+        guard let point = text.utf8.firstIndex(of: UInt8(ascii: ".")),
+            text.utf8[point...].dropFirst().allSatisfy({ $0 == zero })
+        else { return text[...] }
+        return text[..<point]
     }
 }
 

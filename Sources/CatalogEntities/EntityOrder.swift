@@ -13,12 +13,26 @@ package struct EntityOrder: Sendable, Hashable {
     }
 }
 
+/// A number as it is compared.
+package enum FieldNumber: Sendable, Hashable {
+    case real(Double)
+    /// One that a `Double` would round.
+    case whole(Int64)
+
+    /// The number that a text is; see ``FieldValue/number(_:)``.
+    package init?(_ text: String) {
+        guard let number = FieldValue.number(text) else { return nil }
+        let whole = FieldValue.isRounded(text) ? FieldValue.integer(text) : nil
+        self = whole.map(FieldNumber.whole) ?? .real(number)
+    }
+}
+
 /// A place in a list, from which the next page is read: the values of its last entity, not an offset. So the next page
 /// neither repeats nor skips an entity that stays as it is, whatever is added, changed or removed meanwhile.
 package struct EntityPlace: Sendable, Hashable {
     /// The parts of a list, in order.
     package enum Part: Sendable, Hashable {
-        case number(Double, folded: String)
+        case number(FieldNumber, folded: String)
         case text(String)
         /// Without a value, or in the catalog's order.
         case rest
@@ -53,7 +67,12 @@ extension EntityPlace: LosslessStringConvertible {
         switch (parts[1], values.count) {
         case ("a", 2):
             guard let number = number(), let text = values.last.flatMap(Self.text) else { return nil }
-            self.init(.number(number, folded: text), row: row)
+            self.init(.number(.real(number), folded: text), row: row)
+        case ("f", 2):
+            guard let bits = values.first.flatMap({ UInt64($0, radix: 16) }),
+                let text = values.last.flatMap(Self.text)
+            else { return nil }
+            self.init(.number(.whole(Int64(bitPattern: bits)), folded: text), row: row)
         case ("b", 1), ("c", 1):
             guard let text = values.first.flatMap(Self.text) else { return nil }
             self.init(.text(text), row: row)
@@ -70,7 +89,9 @@ extension EntityPlace: LosslessStringConvertible {
         func hex(_ number: Double) -> String { String(number.bitPattern, radix: 16) }
         let row = String(row, radix: 16)
         switch part {
-        case .number(let number, let folded): return "\(row)-a-\(hex(number))-\(Self.hex(folded))"
+        case .number(.real(let number), let folded): return "\(row)-a-\(hex(number))-\(Self.hex(folded))"
+        case .number(.whole(let number), let folded):
+            return "\(row)-f-\(String(UInt64(bitPattern: number), radix: 16))-\(Self.hex(folded))"
         case .text(let text) where text.utf8.count > Self.longestText:
             return "\(row)-c-\(Self.hex(Self.beginning(of: text)))"
         case .text(let text): return "\(row)-\(isCut ? "c" : "b")-\(Self.hex(text))"

@@ -9,7 +9,7 @@ import Synchronization
 /// memory. So a database with anything that no catalog has is not used.
 struct CatalogSchema: Equatable, Sendable {
     /// The version of the schema, stored as SQLite's `user_version`. A catalog of another version is indexed again.
-    static let version = 3
+    static let version = 4
 
     /// What a new catalog's database is made of.
     ///
@@ -31,7 +31,7 @@ struct CatalogSchema: Equatable, Sendable {
             labels TEXT NOT NULL, attributes TEXT NOT NULL, images TEXT NOT NULL, words TEXT);
         CREATE TABLE field (
             name TEXT NOT NULL, folded TEXT NOT NULL, row INTEGER NOT NULL REFERENCES entity (row) ON DELETE CASCADE,
-            text TEXT NOT NULL, number REAL, instant REAL, place INTEGER NOT NULL, PRIMARY KEY (name, folded, row, text)) WITHOUT ROWID;
+            text TEXT NOT NULL, number NUMERIC, instant REAL, place INTEGER NOT NULL, PRIMARY KEY (name, folded, row, text)) WITHOUT ROWID;
         CREATE INDEX fieldByEntity ON field (row);
         CREATE INDEX fieldOfList ON field (name) WHERE place > 0;
         CREATE INDEX fieldByNumber ON field (name, number) WHERE number IS NOT NULL;

@@ -38,22 +38,13 @@ extension Condition {
         return switch form {
         case .isAnyOf(.id, let values): "entity.id IN \(values)"
         case .isAnyOf(let field, let values): having(field, "field.folded IN \(values.map(TextFolding.folded))")
-        case .number(.id, _), .date(.id, _): "0"
+        case .number(.id, _), .whole(.id, _), .date(.id, _): "0"
         case .number(let field, let range):
             [range.lower?.value, range.upper?.value].contains { $0?.isNaN == true }
                 ? "0"
-                : having(
-                    field,
-                    Self.joined(
-                        ["field.number IS NOT NULL"]
-                            + [
-                                range.lower.map {
-                                    $0.isIncluded ? "field.number >= \($0.value)" : "field.number > \($0.value)"
-                                },
-                                range.upper.map {
-                                    $0.isIncluded ? "field.number <= \($0.value)" : "field.number < \($0.value)"
-                                },
-                            ].compactMap(\.self), .and))
+                : having(field, "field.number IS NOT NULL\(Self.isIn(range, "field.number"))")
+        case .whole(let field, let range):
+            having(field, "field.number IS NOT NULL\(Self.isIn(range, "field.number"))")
         case .date(let field, let range): Self.date(range).map { having(field, $0) } ?? "0"
         case .within(_, _, .id, _), .within(_, _, _, .id): "0"
         case .within(let kilometers, let point, let latitude, let longitude):
@@ -79,6 +70,18 @@ extension Condition {
     static func isCode(_ codes: [ProductCode]) -> SQL {
         let texts = codes.map(\.canonical)
         return "field.folded IN \(texts.map(TextFolding.folded)) AND field.text IN \(texts)"
+    }
+
+    /// The conditions that a column is in a range, each after an “and”.
+    static func isIn<Value: SQLExpressible>(_ range: ValueRange<Value>, _ column: SQL) -> SQL {
+        var sql: SQL = ""
+        if let lower = range.lower {
+            sql = "\(sql) AND \(column) \(sql: lower.isIncluded ? ">=" : ">") \(lower.value)"
+        }
+        if let upper = range.upper {
+            sql = "\(sql) AND \(column) \(sql: upper.isIncluded ? "<=" : "<") \(upper.value)"
+        }
+        return sql
     }
 
     /// The condition that a row of `field` is a date in a range; nil if an end of the range is none.

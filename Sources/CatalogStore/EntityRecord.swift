@@ -17,13 +17,15 @@ package struct EntityRecord: Decodable, FetchableRecord {
     /// What the text index has beside title, subtitle and labels.
     var words: String?
 
+    /// The record of an entity. An empty text is no value, as in a manifest.
     package init(_ entity: CatalogEntity) {
+        func value(_ text: String?) -> String? { text.flatMap { $0.isEmpty ? nil : $0 } }
         id = entity.id
-        type = entity.type
-        title = entity.title
-        subtitle = entity.subtitle
-        labels = entity.labels
-        attributes = entity.attributes
+        type = value(entity.type)
+        title = value(entity.title)
+        subtitle = value(entity.subtitle)
+        labels = entity.labels.filter { !$0.isEmpty }
+        attributes = entity.attributes.filter { !$0.value.isEmpty }
         images = entity.images
         words = SearchedWord.index(of: [title, subtitle] + labels)
     }
@@ -97,18 +99,32 @@ package struct KnownImage: Sendable {
     package let hasLocalFeatures: Bool
 }
 
+extension FieldNumber: DatabaseValueConvertible {
+    package var databaseValue: DatabaseValue {
+        switch self {
+        case .real(let number): number.databaseValue
+        case .whole(let number): number.databaseValue
+        }
+    }
+
+    package static func fromDatabaseValue(_ value: DatabaseValue) -> FieldNumber? {
+        if case .int64(let number) = value.storage, Int64(exactly: Double(number)) != number { return .whole(number) }
+        return Double.fromDatabaseValue(value).map(FieldNumber.real)
+    }
+}
+
 /// A value of an entity in the index of fields.
 struct IndexedField {
     let name: String
     let text: String
-    let number: Double?
+    let number: FieldNumber?
     let instant: Double?
     /// The place of the value in its list; 0 for a value that is not in one.
     let place: Int
 
     init(name: String, text: String, place: Int) {
         (self.name, self.text, self.place) = (name, text, place)
-        (number, instant) = (FieldValue.number(text), DateSpan(text)?.start)
+        (number, instant) = (FieldNumber(text), DateSpan(text)?.start)
     }
 
     init(code: ProductCode) {

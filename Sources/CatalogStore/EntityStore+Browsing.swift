@@ -248,7 +248,7 @@ private struct EntityList {
             case .isAnyOf(let field, let values) where field != .id:
                 holds = "name = \(field.storedName) AND folded IN \(values.map(TextFolding.folded))"
             case .number(let field, let range) where field != .id:
-                holds = "name = \(field.storedName) AND number IS NOT NULL\(Self.isIn(range, "number"))"
+                holds = "name = \(field.storedName) AND number IS NOT NULL\(Condition.isIn(range, "number"))"
             default: return false
             }
             let request: SQLRequest<Int> = """
@@ -260,17 +260,6 @@ private struct EntityList {
 
     /// The conditions that all hold.
     private var parts: [Condition] { if case .all(let parts) = condition.form { parts } else { [condition] } }
-
-    private static func isIn(_ range: ValueRange<Double>, _ column: SQL) -> SQL {
-        var sql: SQL = ""
-        if let lower = range.lower {
-            sql = "\(sql) AND \(column) \(sql: lower.isIncluded ? ">=" : ">") \(lower.value)"
-        }
-        if let upper = range.upper {
-            sql = "\(sql) AND \(column) \(sql: upper.isIncluded ? "<=" : "<") \(upper.value)"
-        }
-        return sql
-    }
 
     // MARK: By the index of the order
 
@@ -352,7 +341,7 @@ private struct EntityList {
                 """
         case (.number, _):
             among = "\(walked).\(column) IS NOT NULL AND \(isFirst(in: walked))"
-            if let range { among = "\(among)\(Self.isIn(range, "\(walked).number"))" }
+            if let range { among = "\(among)\(Condition.isIn(range, "\(walked).number"))" }
             if case .number(let number, let folded) = start?.part {
                 among = """
                     \(among) AND (\(walked).\(column), \(walked).folded, \(walked).row) \

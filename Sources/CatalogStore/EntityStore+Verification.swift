@@ -95,7 +95,7 @@ extension EntityStore {
         let key: Int64
         let name: ExactText
         let text: ExactText
-        let number: Double?
+        let number: FieldNumber?
         let instant: Double?
         let folded: ExactText
         let place: Int
@@ -104,7 +104,7 @@ extension EntityStore {
             key = Int64.fromDatabaseValue(row[0]) ?? .min
             name = ExactText(String.fromDatabaseValue(row[1]) ?? "")
             text = ExactText(String.fromDatabaseValue(row[2]) ?? "")
-            number = Double.fromDatabaseValue(row[3])
+            number = FieldNumber.fromDatabaseValue(row[3])
             instant = Double.fromDatabaseValue(row[4])
             folded = ExactText(String.fromDatabaseValue(row[5]) ?? "")
             place = Int.fromDatabaseValue(row[6]) ?? -1

@@ -335,6 +335,8 @@ static void check_changes(const char *folder) {
     ANSWERS(lookalike_indexer_index_path(indexer, images, "{\"exclude\": [\"2.jpg\"]}"), "\"added\":2,");
     CHECK(progress[0] == 2 && progress[1] == 2);
     lookalike_set_progress(NULL, NULL);
+    ANSWERS(lookalike_folder_images(images), "0.jpg\",");
+    REFUSED(lookalike_folder_images(text("%s/none", folder)), "no such folder");
     CHECK(!unlink(text("%s/1.jpg", images)));
     ANSWERS(lookalike_indexer_index_path(indexer, images, "{\"prune\": true}"), "\"removed\":[\"1\"]");
     CHECK(!unlink(text("%s/2.jpg", images)));

@@ -13,7 +13,8 @@ struct AttributeListTests {
             (#"["red", "Blue"]"#, #"["red","Blue"]"#, ["red", "Blue"]),
             (#"[38, 39.50, true, "38", null]"#, #"[38,39.5,true,"38"]"#, ["38", "39.5", "true"]),
             (#"["a/b", "a \"b\"", "é\n"]"#, #"["a/b","a \"b\"","é\n"]"#, ["a/b", "a \"b\"", "é\n"]),
-            (#"[]"#, "[]", []), (#"[[1, 2], {"a": 1}]"#, #"["[1,2]","a=1"]"#, ["[1,2]", "a=1"]),
+            (#"[]"#, "[]", []), (#"["", 1]"#, #"["",1]"#, ["1"]),
+            (#"[[1, 2], {"a": 1}]"#, #"["[1,2]","a=1"]"#, ["[1,2]", "a=1"]),
             (#"[12345678901234567890123]"#, #"["12345678901234567890123"]"#, ["12345678901234567890123"]),
         ] {
             let value = try JSONDecoder().decode(JSONValue.self, from: Data(json.utf8))
@@ -23,6 +24,17 @@ struct AttributeListTests {
         for text in ["", "[", "[]]", "[red]", "a [b]", #"{"a":1}"#, "[[1]]", #"[{"a":1}]"#] {
             #expect(AttributeList.texts(of: text) == [text])
         }
+    }
+
+    @Test func emptyTextsAreNoValues() async throws {
+        let folder = try TemporaryFolder()
+        let indexer = try CatalogIndexer(at: folder.file("catalog"), localFeatures: false)
+        let entity = CatalogEntity(
+            id: "a", type: "", title: "", subtitle: "", labels: ["", "b"], attributes: ["c": "", "d": "e"])
+        try indexer.index([IndexItem(entity, image: .print(try Self.unitPrint()))])
+        try await indexer.update(["a"]) { $0.attributes["f"] = "" }
+        let stored = try await Catalog(at: folder.file("catalog")).entities(for: ["a"])
+        #expect(stored == [CatalogEntity(id: "a", labels: ["b"], attributes: ["d": "e"])])
     }
 
     private static func unitPrint() throws -> FeaturePrint {

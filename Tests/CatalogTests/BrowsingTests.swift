@@ -262,6 +262,35 @@ struct BrowsingTests {
         #expect(page?.entities.isEmpty == true && page?.next == nil)
     }
 
+    @Test func wholeNumbersThatDoublesRound() async throws {
+        let folder = try TemporaryFolder()
+        let indexer = try CatalogIndexer(at: folder.url)
+        let near = (9_007_199_254_740_988...9_007_199_254_740_996).map(Int64.init)
+        let numbers: [Int64] = near + near.map { -$0 } + [.max - 1, 3]
+        try await Self.add(numbers.map { CatalogEntity(id: "\($0)", attributes: ["n": "\($0).00"]) }, indexer)
+        let catalog = try Catalog(at: folder.url)
+        for isDescending in [false, true] {
+            let order = EntityOrder(field: .attribute("n"), isDescending: isDescending)
+            var ids: [String] = []
+            var place: EntityPlace?
+            repeat {
+                let page = try #require(
+                    try await catalog.page(where: .everything, order: order, limit: 1, after: place))
+                ids += page.entities.map(\.id)
+                place = page.next.flatMap { EntityPlace("\($0)") }
+            } while place != nil
+            #expect(ids == numbers.sorted { isDescending ? $0 > $1 : $0 < $1 }.map(String.init))
+        }
+        for bound in numbers {
+            let texts = ["n > \(bound)", "n >= \(bound)", "n in \(bound)..\(bound)"]
+            let conditions = try texts.map { try Condition(parsing: $0) }
+            let larger = numbers.count { $0 > bound }
+            let counts = [larger, larger + 1, 1]
+            #expect(try await catalog.counts(of: conditions, where: .everything) == counts, "\(bound)")
+        }
+        #expect(try await catalog.verify().isEmpty)
+    }
+
     /// A cursor of another order would list something, and leave out something.
     @Test func placesOfOtherOrders() async throws {
         let folder = try TemporaryFolder()
@@ -271,7 +300,7 @@ struct BrowsingTests {
         ]
         let places = [
             EntityPlace(.rest, row: 3), EntityPlace(.relevance(-1), row: 3), EntityPlace(.text("a"), row: 3),
-            EntityPlace(.number(9.9, folded: "9.90"), row: 3),
+            EntityPlace(.number(.real(9.9), folded: "9.90"), row: 3),
         ]
         let allowed = [
             [true, false, false, false], [false, true, false, false], [true, false, true, false],

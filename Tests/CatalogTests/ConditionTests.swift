@@ -52,6 +52,15 @@ struct ConditionTests {
         ("title = 'Blue'", .isAnyOf(.title, ["Blue"])), ("title='it''s'", .isAnyOf(.title, ["it's"])),
         ("title = it's", .isAnyOf(.title, ["it's"])),
         (#"title in ('a "b"', "c 'd'", 'e\'f')"#, .isAnyOf(.title, [#"a "b""#, "c 'd'", "e'f"])),
+        ("n > 9007199254740992", EntityField.attribute("n") > 9_007_199_254_740_992),
+        ("n > 9007199254740992.00", EntityField.attribute("n") > 9_007_199_254_740_992),
+        (
+            "n in 1.0..9007199254740993.00",
+            Condition(
+                .whole(
+                    .attribute("n"),
+                    ValueRange(from: .init(1, isIncluded: true), to: .init(9_007_199_254_740_993, isIncluded: true))))
+        ),
         ("'my price' < inf", EntityField.attribute("my price") < .infinity),
         ("price is number", .number(.attribute("price"), ValueRange())),
         ("all (price > 3)", .all([EntityField.attribute("price") > 3])),
@@ -102,6 +111,8 @@ struct ConditionTests {
         ("type = a type = b", "expected “and”, “or” or the end, found “type”"),
         ("(type = a", "expected “)”, found the end"), ("type = \"a", "a double quote is not closed"),
         ("type = 'a", "a single quote is not closed"), ("type is cheap", "expected “number” or “date”, found “cheap”"),
+        ("n > 18446744073709551615", "“18446744073709551615” is compared exactly with whole numbers of 64 bits alone"),
+        ("n in 1.5..9007199254740993", "“9007199254740993” is compared exactly"),
         ("has x", "expected “code”, found “x”"), ("released < 2024-02-30", "expected numbers, or dates"),
         ("type = ä;b", "“;” has to stand in quotes"), ("type in a", "expected a list"),
         ("within 5 of (1, 2)", "expected “km” or “m”, found “of”"),
@@ -284,6 +295,11 @@ struct ConditionTests {
         case .number(let field, let range):
             let numbers = texts(field).filter { $0 != "0x10" && field != .id }.compactMap(Double.init)
             return numbers.contains { number in
+                (range.lower.map { $0.isIncluded ? number >= $0.value : number > $0.value } ?? true)
+                    && (range.upper.map { $0.isIncluded ? number <= $0.value : number < $0.value } ?? true)
+            }
+        case .whole(let field, let range):
+            return texts(field).compactMap { Int64($0) }.contains { number in
                 (range.lower.map { $0.isIncluded ? number >= $0.value : number > $0.value } ?? true)
                     && (range.upper.map { $0.isIncluded ? number <= $0.value : number < $0.value } ?? true)
             }

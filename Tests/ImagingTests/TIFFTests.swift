@@ -67,6 +67,32 @@ struct TIFFTests {
         #expect(FormatTests.colors(try PixelBuffer(decoding: pixel.file)) == [[10, 20, 30]])
     }
 
+    /// L*a*b* of colors of sRGB, by LittleCMS.
+    @Test(
+        arguments: [
+            ([255, 0, 0], [255, 255, 255]), ([137, 0, 0], [128, 128, 128]), ([0, 0, 0], [0, 0, 0]),
+            ([112, 64, 47], [200, 30, 30]), ([180, 192, 64], [30, 200, 30]), ([66, 49, 169], [30, 30, 200]),
+            ([239, 247, 67], [250, 240, 100]),
+        ] as [([UInt8], [Int])])
+    func colorsOfLab(samples: [UInt8], color: [Int]) throws {
+        for isDeep in [false, true] {
+            let bytes = !isDeep ? samples : [samples[0], samples[0], 0, samples[1], 0, samples[2]]
+            let bits: UInt16 = isDeep ? 16 : 8
+            let tags: [UInt16: [UInt16]] = [258: [bits, bits, bits], 262: [8], 277: [3]]
+            let pixels = Data([bytes, bytes, bytes, bytes].joined())
+            for file in [
+                TIFFFile.file(width: 2, height: 2, tags: tags, pixels: pixels),
+                TIFFFile.file(width: 2, height: 2, tags: tags, tiles: [tile(of: bytes)], side: 16),
+            ] {
+                for found in FormatTests.colors(try PixelBuffer(decoding: file)) {
+                    #expect(zip(found, color).allSatisfy { abs(Int($0) - $1) <= 3 }, "\(found) for \(color)")
+                }
+            }
+        }
+    }
+
+    private func tile(of pixel: [UInt8]) -> Data { Data((0..<256).flatMap { _ in pixel }) }
+
     /// libtiff shears them, and takes its own padding of tiles that are no multiples of 1,024 bytes for damage.
     @Test(arguments: [[UInt16(8)], [16], [8, 8], [16, 16]])
     func tilesThatAreCutOff(bits: [UInt16]) throws {

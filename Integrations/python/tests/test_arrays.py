@@ -186,8 +186,8 @@ class ArrayTests(unittest.TestCase):
         self.assertRaises(ValueError, lookalike.InvertedFile(some).nearest, some, recall=float("nan"))
         self.assertRaises(TypeError, pickle.dumps, search)
         self.assertRaises(lookalike.LookalikeError, lookalike.ExactSearch, np.zeros((2, 0), np.float32))
-        for number in (np.nan, np.inf, -np.inf, 3e38):
-            bad = some.copy()
+        for number in (np.nan, np.inf, -np.inf, 3e38, 1e-25, 1e-40):
+            bad = some * (0 if abs(number) < 1 else 1)
             bad[1, 2] = number
             for call in (lookalike.ExactSearch, lookalike.InvertedFile, search.nearest):
                 with self.assertRaisesRegex(lookalike.LookalikeError, "row 1"):

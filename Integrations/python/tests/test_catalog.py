@@ -160,7 +160,9 @@ class LookupTests(SharedCatalogCase):
     def test_update(self) -> None:
         with lookalike.Catalog(os.path.join(self.folder, "changed")) as catalog:
             catalog.merge(self.catalog)
-            catalog.update([{"id": "c0", "title": None, "price": np.float32(9.9)}, {"id": "c1", "labels": ["x"]}])
+            catalog.update([{"id": "c0", "title": None, "price": np.float32(9.9)}, {"id": "c1", "labels": ["x", ""]}])
+            catalog.update([{"id": "c1", "isbn": "", "title": "", "year": 1990}])
+            catalog.update([{"id": "c0", "shelf": "a"}, {"id": "c0", "shelf": float("nan")}])
             first, second = catalog.entities(ids=["c0", "c1"])
             self.assertNotIn("title", first)
             self.assertEqual(first["attributes"], {"isbn": "978-3-16-148410-0", "price": "9.9", "year": "1990"})

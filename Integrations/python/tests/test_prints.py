@@ -105,7 +105,21 @@ class PrintFileTests(unittest.TestCase):
         os.mkfifo(os.path.join(images, "pipe.png"))
         report = self.engine.embed_to(self.output, images)
         names = [os.path.basename(problem.subject) for problem in report.problems]
-        self.assertEqual((report.unchanged, names), (2, ["empty.JPG", "link.png"]))
+        self.assertEqual((report.unchanged, names), (2, ["empty.JPG", "link.png", "pipe.png"]))
+
+    def test_a_folder_has_the_images_that_are_indexed(self) -> None:
+        images, linked = os.path.join(self.folder, "images"), os.path.join(self.folder, "linked")
+        for name in ("@eaDir/a.jpg", "__MACOSX/b.jpg", "#recycle/c.jpg", "d.jpg", "d.png", "e/f.jpg"):
+            os.makedirs(os.path.dirname(os.path.join(images, name)), exist_ok=True)
+            shutil.copy(covers(1)[0], os.path.join(images, name))
+        os.mkdir(linked)
+        shutil.copy(covers(2)[1], os.path.join(linked, "g.jpg"))
+        os.symlink(linked, os.path.join(images, "h"))
+        os.symlink(images, os.path.join(linked, "i"))
+        expected = [os.path.join(images, name) for name in ("d.jpg", "d.png", "e/f.jpg", "h/g.jpg")]
+        self.assertEqual(self.engine.embed_to(self.output, images).problems, ())
+        self.check(expected)
+        np.testing.assert_array_equal(self.engine.embed(images), self.engine.embed(expected))
 
     def test_no_images(self) -> None:
         report = self.engine.embed_to(self.output, [])

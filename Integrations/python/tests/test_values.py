@@ -99,6 +99,7 @@ class ValueTests(unittest.TestCase):
             "str": (np.str_("x"), "x"),
             "decimal": (decimal.Decimal("12.50"), "12.50"),
             "large": (decimal.Decimal("1E+20"), "100000000000000000000"),
+            "long": (10**45 + 1, "1" + "0" * 44 + "1"),
             "date": (datetime.date(2024, 5, 1), "2024-05-01"),
             "time": (time, "2024-05-01T10:30:00"),
             "zoned": (time.replace(tzinfo=zone), "2024-05-01T10:30:00+02:00"),
@@ -116,7 +117,8 @@ class ValueTests(unittest.TestCase):
             "whole16": (np.float16(65504), "65504"),
             "whole32": (np.float32(9783161651200), "9783161651200"),
         }
-        absent = [None, NAN, np.float32("nan"), decimal.Decimal("nan"), np.datetime64("NaT", "s")]
+        absent = [None, "", NAN, np.float32("nan"), np.datetime64("NaT", "s")]
+        absent += [decimal.Decimal("nan"), decimal.Decimal("sNaN")]
         row = {name: value for name, (value, _) in values.items()}
         row |= {f"absent{number}": value for number, value in enumerate(absent)}
         row |= {"id": np.int64(5), "image": pathlib.Path(self.image), "labels": np.array(["x", "y"])}
@@ -209,12 +211,16 @@ class ValueTests(unittest.TestCase):
             self.assertEqual(self.stored(table), [{"narrow": "19.9", "half": "0.1"}])
             self.assertEqual(self.catalog.entities()[0]["labels"], ["ambient", "tape", "live"])
         frame = frame.rename(columns=str.title)
-        frame["Labels"] = ['["p", "q;r"]']
-        self.stored(frame)
-        self.assertEqual(self.catalog.entities()[0]["labels"], ["p", "q;r"])
+        for text, labels in (('["p", "q;r"]', ["p", "q;r"]), ("[]", []), ("[p", ["[p"])):
+            frame["Labels"] = [text]
+            self.stored(frame)
+            self.assertEqual(self.catalog.entities()[0]["labels"], labels)
         for table in (pandas.concat([frame, frame], axis=1), pyarrow.table([[1], [2]], names=["v", "v"])):
             with self.assertRaisesRegex(TypeError, "2 columns “(Id|v)”"):
                 self.catalog.index(table)
+        for names in ("id", ["id", "year"]):
+            frame = pandas.DataFrame({"id": ["a"], "image": [self.image], "year": [1998]}).set_index(names)
+            self.assertEqual(self.stored(frame), [{"year": "1998"}])
         # A mapping has lists of its own.
         self.stored([{"id": "a", "image": self.image, "labels": "ambient; tape"}])
         self.assertEqual(self.catalog.entities()[0]["labels"], ["ambient; tape"])

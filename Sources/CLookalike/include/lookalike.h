@@ -80,7 +80,7 @@ typedef enum lookalike_type {
 
 // A matrix in memory of the caller.
 //
-// All numbers have to be finite, and the norms of rows at most 2^60.
+// All numbers have to be finite, and the norms of rows 0, or 2^-50 to 2^60.
 typedef struct lookalike_matrix {
     // The first number. NULL if there are no rows.
     const void *data;
@@ -363,10 +363,14 @@ char *lookalike_indexer_index(lookalike_indexer *indexer, bool (*next)(void *con
 // option is `exclude`, an array of patterns that leave files and folders out.
 char *lookalike_indexer_index_path(lookalike_indexer *indexer, const char *path, const char *options);
 
+// Returns the paths of the images below a folder as a JSON array: those that lookalike_indexer_index_path indexes, and
+// what it would report as problems.
+char *lookalike_folder_images(const char *folder);
+
 // Changes the metadata of entities, all of them or none.
 //
 // The changes are a JSON array of objects with an “id” and what is new, as merge patches (RFC 7396): what is absent
-// stays, and null removes.
+// stays, and null and an empty text remove.
 bool lookalike_indexer_update(lookalike_indexer *indexer, const char *changes);
 
 // Removes the entities whose ids are in a JSON array; if one is unknown, none.

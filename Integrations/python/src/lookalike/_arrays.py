@@ -134,7 +134,7 @@ class ExactSearch(_Rows):
 
         Args:
             rows: an array of float32, float16 or int8 with the shape (rows, components), of any strides. The norm of
-                a row is at most 2⁶⁰.
+                a row is 0, or 2⁻⁵⁰ to 2⁶⁰.
             copy: by default, rows that may be written to are copied, and those that may not be, such as those of
                 `numpy.load(path, mmap_mode="r")`, are used in place. With False, contiguous float32 or float16 rows
                 are used in place, and must not change while the search is there: its answers would be wrong. Besides,

@@ -27,7 +27,7 @@ from lookalike._library import Handle, NextItem, answer, checked, interruptible,
 from lookalike._model import sources
 from lookalike._progress import Progress, Show, count, shown
 from lookalike._results import Duplicate, DuplicateGroup, DuplicateGroups, Entities, Match, Matches
-from lookalike._values import absolute_path, finite_number, plain, rows, text, whole_number
+from lookalike._values import absolute_path, finite_number, is_absent, plain, rows, text, whole_number
 
 __all__ = ["Catalog", "Decision", "Evaluation", "Figures", "IndexReport", "Note"]
 
@@ -427,7 +427,7 @@ class Catalog(Closing):
             source: a folder, a `.csv` or `.jsonl` manifest, or entities: a table of pandas, polars or PyArrow, or
                 mappings, with an `id` and an `image` or `images`, and perhaps `type`, `title`, `subtitle` and
                 `labels`. Images are those that `search` takes, prints among them. Other keys are attributes: texts,
-                numbers, dates and lists, those of NumPy and pandas, too. A value that is None, NaN, NA or NaT is
+                numbers, dates and lists, those of NumPy and pandas, too. An empty text, None, NaN, NA and NaT are
                 absent. An iterator is read as it is indexed, so it may have any number of images in memory, and what
                 came before an error of it stays.
             local_features: whether to extract local features; by default as the command does.
@@ -475,14 +475,17 @@ class Catalog(Closing):
             catalog.update([{"id": "slow-meridian", "title": "Slow Meridian (Live)", "price": None}])
 
         Args:
-            entities: mappings or a table as for `index`, without images. Keys that are absent stay as they are, and
-                None removes.
+            entities: mappings or a table as for `index`, without images. Keys that are absent stay as they are; an
+                empty text, None, NaN, NA and NaT remove.
 
         Raises:
             LookalikeError: if an id is unknown, or the catalog cannot be written.
             TypeError: for a value that cannot be stored.
         """
-        changes = list(rows(entities, lambda key, value: value is None))
+        changes = [
+            {key: None if is_absent(value) else value for key, value in row.items()}
+            for row in rows(entities, lambda key, value: is_absent(value))
+        ]
         # An indexer would make a catalog that is not there.
         self._catalog()
         with self._indexer({}) as indexer:

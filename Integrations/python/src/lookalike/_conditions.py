@@ -158,5 +158,6 @@ def _operand(value: Any) -> str:
         raise TypeError(f"the value of a condition is a text, a number or a date, not {value!r}; see also exists()")
     if isinstance(stored, bool):
         return str(stored).lower()
-    is_plain = isinstance(value, (datetime.date, np.datetime64, decimal.Decimal)) or not isinstance(stored, str)
+    numbers_and_dates = (int, np.integer, decimal.Decimal, datetime.date, np.datetime64)
+    is_plain = isinstance(value, numbers_and_dates) or not isinstance(stored, str)
     return str(stored) if is_plain else _quoted(stored)

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike._errors import ImageError, LookalikeError
-from lookalike._images import ImageSource, encoded, images_in_folder, is_one_image, plain_pixels
+from lookalike._images import ImageSource, encoded, is_one_image, plain_pixels
+from lookalike._library import answer, library
 from lookalike._model import Model, opened
 from lookalike._prints import PrintFile, PrintReport, stamp
 from lookalike._progress import Progress, count, shown
@@ -330,8 +331,8 @@ class Engine(HasWorker):
         return self._computed(image_requests(header, _several(images)))
 
     def _computed(self, requests: Iterable[Request | ImageError]) -> Iterator[Computed | ImageError]:
-        for answer in self._answers(requests):
-            yield answer if isinstance(answer, ImageError) else _result(*answer)
+        for result in self._answers(requests):
+            yield result if isinstance(result, ImageError) else _result(*result)
 
     def close(self) -> None:
         """Ends the engine's process. A second call does nothing; others raise `LookalikeError`."""
@@ -342,7 +343,8 @@ class Engine(HasWorker):
 def _several(images: Any) -> Iterable[Any]:
     """Images as an iterable: those of a folder, or one alone."""
     if isinstance(images, (str, os.PathLike)) and os.path.isdir(images):
-        return images_in_folder(os.fsdecode(images))
+        found = answer(library().lookalike_folder_images(os.fsencode(absolute_path(images))))
+        return sorted(json.loads(found))
     if is_one_image(images):
         return [images]
     if not isinstance(images, Iterable):

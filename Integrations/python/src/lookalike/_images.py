@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import io
 import os
-import re
 import struct
 import sys
 import zlib
-from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, Any, Union
 
 import numpy as np
@@ -30,36 +28,6 @@ _MOST_BYTES = (1 << 31) - 1
 
 # The number of the EXIF tag.
 _ORIENTATION = 0x0112
-
-# How files of images begin.
-_SIGNATURES = re.compile(
-    rb"\xff\xd8\xff|\x89PNG|GIF8|RIFF....WEBP|II[*+]\0|MM\0[*+]|....ftyp(avi|hei|hev|mif|msf)", re.DOTALL
-)
-_EXTENSIONS = tuple(
-    ".png .apng .jpg .jpeg .jpe .jfif .jif .jfi .pjpeg .pjp .mpo .webp .heic .heif .hif .avif .gif .tif .tiff".split()
-)
-
-
-def images_in_folder(folder: str) -> Iterator[str]:
-    """The paths of the images below a folder: files that have an image's extension, or begin as one. Hidden files and
-    folders are left out."""
-    for parent, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(names):
-            path = os.path.join(parent, name)
-            if name.startswith(".") or not (os.path.isfile(path) or os.path.islink(path)):
-                continue
-            # What cannot be read is a problem of that image.
-            if name.lower().endswith(_EXTENSIONS) or os.path.isfile(path) and _begins_as_image(path):
-                yield path
-
-
-def _begins_as_image(path: str) -> bool:
-    try:
-        with open(path, "rb") as file:
-            return _SIGNATURES.match(file.read(16)) is not None
-    except OSError:
-        return False
 
 
 def is_one_image(images: Any) -> bool:

@@ -157,6 +157,7 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "lookalike_indexer_open": (IndexerHandle, c_char_p, c_void_p, c_char_p),
     "lookalike_indexer_index": (c_void_p, c_void_p, NextItem, c_void_p, c_char_p),
     "lookalike_indexer_index_path": (c_void_p, c_void_p, c_char_p, c_char_p),
+    "lookalike_folder_images": (c_void_p, c_char_p),
     "lookalike_indexer_update": (c_bool, c_void_p, c_char_p),
     "lookalike_indexer_remove": (c_bool, c_void_p, c_char_p),
     "lookalike_indexer_free": (None, c_void_p),

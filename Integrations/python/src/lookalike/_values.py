@@ -76,6 +76,9 @@ def rows(table: Any, keeps: Callable[[str, Any], bool] = lambda key, value: Fals
     Raises `TypeError` for what is no table, and for a value that has no JSON.
     """
     separators: dict[str, str] = {}
+    # What has a name in an index of pandas is a column, too: its rows would not have it.
+    if names := [name for name in getattr(getattr(table, "index", None), "names", ()) if name is not None]:
+        table = table.reset_index(names)
     narrow = _narrow_columns(table)
     for method, arguments in (("to_pylist", ()), ("to_dicts", ()), ("to_dict", ("records",))):
         if hasattr(table, method) and not isinstance(table, Mapping):
@@ -109,7 +112,7 @@ def _divided(text: str, separator: str) -> list[str]:
         parts = json.loads(text) if text.startswith("[") else None
     except ValueError:
         parts = None
-    return parts or [part.strip() for part in re.split(separator, text) if part.strip()]
+    return parts if parts is not None else [part.strip() for part in re.split(separator, text) if part.strip()]
 
 
 def _narrow_columns(table: Any) -> dict[Any, Any]:
@@ -155,7 +158,8 @@ def plain(value: Any, name: str) -> Any:
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
     if isinstance(value, (int, np.integer)) and not isinstance(value, np.timedelta64):
-        return int(value)
+        # As a text it keeps its digits.
+        return int(value) if -(1 << 63) <= value < 1 << 63 else str(int(value))
     if isinstance(value, (float, np.floating, decimal.Decimal)):
         return _plain_number(value, name)
     if isinstance(value, datetime.datetime):
@@ -185,13 +189,22 @@ def plain(value: Any, name: str) -> Any:
     raise TypeError(f"{name} is {_kind(value)}, which cannot be stored; use a text, a number, a date or a list")
 
 
+def is_absent(value: Any) -> bool:
+    """Whether `plain` takes a value for absent."""
+    try:
+        return plain(value, "") is None
+    except TypeError:
+        return False
+
+
 def _is_pandas_absent(value: Any) -> bool:
     """Whether a value is pandas.NA or pandas.NaT, without pandas."""
     return type(value).__name__ in ("NAType", "NaTType") and type(value).__module__.startswith("pandas.")
 
 
 def _plain_number(value: Any, name: str) -> Any:
-    if value != value:
+    # A signaling NaN of Decimal is not to be compared.
+    if value.is_nan() if isinstance(value, decimal.Decimal) else value != value:
         return None
     if isinstance(value, decimal.Decimal):
         if value.is_finite():
