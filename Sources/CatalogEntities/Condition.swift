@@ -362,6 +362,7 @@ extension Condition {
         switch form {
         case .isAnyOf(let field, let values): try visitor.isAnyOf(field, values)
         case .number(let field, let range): try visitor.number(field, range)
+        case .whole: try visitor.other(self)
         case .date(let field, let range): try visitor.date(field, range)
         case .within(let kilometers, let point, let latitude, let longitude):
             try visitor.within(kilometers: kilometers, of: point, latitude: latitude, longitude: longitude)
