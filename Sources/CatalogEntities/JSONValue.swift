@@ -20,10 +20,19 @@ package enum JSONValue: Codable, Equatable, Sendable {
             // Long numbers are ids more often than quantities: up to 38 digits are kept.
             let digits = abs(value) >= 0x1p63 ? try? container.decode(Decimal.self) : nil
             self = digits.map { .string("\($0)") } ?? .number(value)
-        } else if let value = try? container.decode([JSONValue].self) {
-            self = .array(value)
+        } else if (try? decoder.unkeyedContainer()) != nil {
+            self = .array(try container.decode([JSONValue].self))
         } else {
-            self = .object(try container.decode([String: JSONValue].self))
+            do {
+                self = .object(try container.decode([String: JSONValue].self))
+            } catch DecodingError.typeMismatch(_, let context)
+                where context.codingPath.count == decoder.codingPath.count
+            {
+                throw DecodingError.dataCorrupted(
+                    .init(
+                        codingPath: decoder.codingPath,
+                        debugDescription: "a number out of the range of doubles, or a text that is not Unicode"))
+            }
         }
     }
 

@@ -23,12 +23,19 @@ struct CatalogSchema: Equatable, Sendable {
     ///
     /// The full-text index has no copy of the text: it reads the table of entities. The column `words` has what the
     /// index needs of folded words and of scripts without spaces (``SearchedWord``).
+    ///
+    /// The last rows of `change` name the entities that were written or removed (``EntityChange``).
     private static let definition = """
         CREATE TABLE setting (key TEXT PRIMARY KEY, value TEXT NOT NULL);
         CREATE TABLE revision (number INTEGER PRIMARY KEY, token TEXT NOT NULL);
         CREATE TABLE entity (
             row INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, type TEXT, title TEXT, subtitle TEXT,
             labels TEXT NOT NULL, attributes TEXT NOT NULL, images TEXT NOT NULL, words TEXT);
+        CREATE TABLE change (
+            number INTEGER PRIMARY KEY, row INTEGER NOT NULL, token INTEGER NOT NULL DEFAULT (random()));
+        CREATE TRIGGER entityInsert AFTER INSERT ON entity BEGIN INSERT INTO change (row) VALUES (new.row); END;
+        CREATE TRIGGER entityUpdate AFTER UPDATE ON entity BEGIN INSERT INTO change (row) VALUES (new.row); END;
+        CREATE TRIGGER entityDelete AFTER DELETE ON entity BEGIN INSERT INTO change (row) VALUES (old.row); END;
         CREATE TABLE field (
             name TEXT NOT NULL, folded TEXT NOT NULL, row INTEGER NOT NULL REFERENCES entity (row) ON DELETE CASCADE,
             text TEXT NOT NULL, number NUMERIC, instant REAL, place INTEGER NOT NULL, PRIMARY KEY (name, folded, row, text)) WITHOUT ROWID;

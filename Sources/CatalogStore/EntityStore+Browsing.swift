@@ -68,7 +68,7 @@ extension EntityStore {
         let start = try place.map { try list.whole($0, db) }
         if let text {
             // Few entities have the words of a text, mostly; they are looked up one by one.
-            let known = knownRows(try Self.entityState(db), db)
+            let known = try knownRows(db)
             let found = try known.rows(having: text.expression)
             guard found.count > walk else { return try list.selected(limit: limit, after: start, from: nil, db) }
             list.rows = condition.isEverything ? found : found.intersection(try known.rows(where: condition))
@@ -130,7 +130,7 @@ extension EntityStore {
             let condition = try resolved(condition, db)
             let fields = try fields.map { try resolved($0, db) }
             if state == known { return (state, nil) }
-            let knownRows = knownRows(state, db)
+            let knownRows = try knownRows(db)
             let rows =
                 text == nil && condition.isEverything
                 ? nil : try rows(where: condition, text: text, few: few, knownRows, db)
@@ -138,7 +138,7 @@ extension EntityStore {
             return (
                 state,
                 try fields.map { field in
-                    if let rows, isFew, !knownRows.hasValues(of: field) {
+                    if let rows, isFew, try !knownRows.hasValues(of: field) {
                         return try Self.counts(of: [field], among: rows.sorted, db, check: check)[0]
                     }
                     return try knownRows.values(of: field, check: check).counts(among: rows)
@@ -155,7 +155,7 @@ extension EntityStore {
     ) throws -> [Int] {
         try read { db in
             let condition = try resolved(condition, db)
-            let known = knownRows(try Self.entityState(db), db)
+            let known = try knownRows(db)
             let rows = try rows(where: condition, text: text, few: Self.usualFew, known, db)
             return try parts.map { part in
                 try check()
@@ -443,7 +443,7 @@ private struct EntityList {
 
 extension RowSet {
     /// The numbers as an array of JSON.
-    fileprivate var json: String { "[" + sorted.map(String.init).joined(separator: ",") + "]" }
+    var json: String { "[" + sorted.map(String.init).joined(separator: ",") + "]" }
 
     /// The places of a page of so many entities that to rank them would take long: those of some rows first, then the
     /// others, each in the catalog's order.

@@ -91,14 +91,20 @@ package struct EntityStore: Sendable {
         try folder.mappingErrors { try reader.read(attempts: attempts, body) }
     }
 
-    /// What is cached of the state that a transaction reads.
-    func knownRows(_ state: EntityState, _ db: Database) -> KnownRows { KnownRows(cached.id, state, db) }
+    /// What is cached, as of the state that a transaction reads.
+    func knownRows(_ db: Database) throws -> KnownRows { try KnownRows(cached.id, db) }
 
     /// Changes the database in one transaction.
     ///
     /// - Precondition: the store is open for writing.
     func write<Value>(_ body: (Database) throws -> Value) throws -> Value {
-        try folder.mappingErrors { try writable.write(body) }
+        try folder.mappingErrors {
+            try writable.write { db in
+                let value = try body(db)
+                try EntityChange.forgetEarliest(db)
+                return value
+            }
+        }
     }
 
     private var writable: DatabasePool {

@@ -9,6 +9,8 @@ import Synchronization
 /// Texts that are the same folded are one value, whose name is the text of the first entity that has it.
 struct ValueRows: Sendable {
     private var names: [String] = []
+    /// The values, folded, in the order of their bytes.
+    private var values: [String] = []
     /// Where the rows of each value end.
     private var ends: [Int] = []
     private var rows: [Int64] = []
@@ -16,7 +18,7 @@ struct ValueRows: Sendable {
     /// A seek for each of few values is faster than to compare the values of all rows.
     private static let mostSeeks = 64
 
-    var byteCount: Int { rows.count * 8 + names.reduce(0) { $0 + 32 + $1.utf8.count } }
+    var byteCount: Int { rows.count * 8 + names.reduce(0) { $0 + 64 + 2 * $1.utf8.count } }
 
     /// Reads all values of a field. O(entities that have the field).
     ///
@@ -30,7 +32,7 @@ struct ValueRows: Sendable {
             let request: SQLRequest<Row> = "SELECT folded, text \(values) \(after) ORDER BY folded, row, text LIMIT 1"
             guard let first = try request.fetchOne(db) else { return }
             let folded: String = try first.decode(atIndex: 0)
-            begin(try first.decode(atIndex: 1))
+            begin(folded, try first.decode(atIndex: 1))
             try db.forEachStep(of: "SELECT row \(values) = \(folded) ORDER BY row") { add(sqlite3_column_int64($0, 0)) }
             last = folded
         }
@@ -43,13 +45,15 @@ struct ValueRows: Sendable {
             let value = Self.bytes(statement, 1)
             if names.count == start || !value.elementsEqual(folded) {
                 folded = Array(value)
-                begin(String(decoding: Self.bytes(statement, 2), as: UTF8.self))
+                begin(
+                    String(decoding: value, as: UTF8.self), String(decoding: Self.bytes(statement, 2), as: UTF8.self))
             }
             add(sqlite3_column_int64(statement, 0))
         }
     }
 
-    private mutating func begin(_ name: String) {
+    private mutating func begin(_ value: String, _ name: String) {
+        values.append(value)
         names.append(name)
         ends.append(rows.count)
     }
@@ -59,6 +63,76 @@ struct ValueRows: Sendable {
         let start = ends.count > 1 ? ends[ends.count - 2] : 0
         if rows.count == start || rows[rows.count - 1] != row { rows.append(row) }
         ends[ends.count - 1] = rows.count
+    }
+
+    /// Reads the values of some entities anew. O(entities that have the field), but by far less than to read all.
+    mutating func update(_ changed: RowSet, of field: EntityField, _ db: Database) throws {
+        let old = self
+        (names, values, ends, rows) = ([], [], [], [])
+        var next = 0
+        /// Adds values that were there, up to a place.
+        func keep(to end: Int, _ result: inout ValueRows) throws {
+            for index in next..<end { try result.append(old.values[index], old, index, changed, [], field, db) }
+            next = end
+        }
+        let name = field.storedName
+        let request: SQLRequest<Row> = """
+            SELECT DISTINCT folded, row FROM json_each(\(changed.json)) AS changed \
+            CROSS JOIN field INDEXED BY fieldByEntity ON field.row = changed.value \
+            WHERE name = \(name) ORDER BY folded, row
+            """
+        var added: [(value: String, rows: [Int64])] = []
+        for row in try request.fetchAll(db) {
+            let value: String = try row.decode(atIndex: 0)
+            if added.last.map({ !$0.value.utf8.elementsEqual(value.utf8) }) ?? true { added.append((value, [])) }
+            added[added.count - 1].rows.append(try row.decode(atIndex: 1))
+        }
+        for (value, rows) in added {
+            let place = old.place(of: value)
+            try keep(to: place, &self)
+            let isThere = place < old.values.count && old.values[place].utf8.elementsEqual(value.utf8)
+            try append(value, old, isThere ? place : nil, changed, rows, field, db)
+            if isThere { next += 1 }
+        }
+        try keep(to: old.values.count, &self)
+    }
+
+    /// Adds a value after the last.
+    ///
+    /// - Parameters:
+    ///   - index: where it is in `old`; nil if it is not there.
+    ///   - changed: rows of `old` that are left out.
+    ///   - new: rows that have it now.
+    private mutating func append(
+        _ value: String, _ old: ValueRows, _ index: Int?, _ changed: RowSet, _ new: [Int64], _ field: EntityField,
+        _ db: Database
+    ) throws {
+        let known = index.map { old.rows[($0 == 0 ? 0 : old.ends[$0 - 1])..<old.ends[$0]] } ?? []
+        if let index, new.isEmpty, changed.count(of: known) == 0 {
+            begin(value, old.names[index])
+            rows += known
+        } else {
+            let rows = (known.filter { !changed.contains($0) } + new).sorted()
+            // The first entity may be another one, with another spelling.
+            let request: SQLRequest<String> = """
+                SELECT text FROM field WHERE name = \(field.storedName) AND folded = \(value) \
+                ORDER BY row, text LIMIT 1
+                """
+            guard let name = try request.fetchOne(db) else { return }
+            begin(value, name)
+            self.rows += rows
+        }
+        ends[ends.count - 1] = rows.count
+    }
+
+    /// The first place whose value is not less.
+    private func place(of value: String) -> Int {
+        var (low, high) = (0, values.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if values[middle].utf8.lexicographicallyPrecedes(value.utf8) { low = middle + 1 } else { high = middle }
+        }
+        return low
     }
 
     /// How many of some entities have each value, without values that none has.
@@ -80,8 +154,39 @@ struct ValueRows: Sendable {
     }
 }
 
-/// What was read of catalogs lately and holds until they change, such as the rows that satisfy a condition. The least
-/// recently used part gives way to a new one.
+/// A change of an entity, which names the state of all entities after it. The database has the last of them.
+struct EntityChange: Hashable, Sendable {
+    private let number: Int64
+    /// Another database, or another attempt at the change, has another one.
+    private let token: Int64
+
+    /// As many are in the database.
+    private static let mostKept = 4096
+
+    /// The last one; nil before the first.
+    static func last(_ db: Database) throws -> EntityChange? {
+        let sql = "SELECT number, token FROM change ORDER BY number DESC LIMIT 1"
+        return try Row.fetchOne(db, sql: sql).map {
+            EntityChange(number: try $0.decode(atIndex: 0), token: try $0.decode(atIndex: 1))
+        }
+    }
+
+    /// The rows of the entities that were changed after this change; nil if the database does not have it.
+    func laterRows(_ db: Database) throws -> RowSet? {
+        let isKnown: SQLRequest<Bool> =
+            "SELECT EXISTS (SELECT 1 FROM change WHERE number = \(number) AND token = \(token))"
+        guard try isKnown.fetchOne(db) == true else { return nil }
+        return try RowSet("SELECT row FROM change WHERE number > \(number)", db)
+    }
+
+    static func forgetEarliest(_ db: Database) throws {
+        try db.cachedStatement(sql: "DELETE FROM change WHERE number <= (SELECT MAX(number) FROM change) - ?")
+            .execute(arguments: [mostKept])
+    }
+}
+
+/// What was read of catalogs lately, such as the rows that satisfy a condition. The least recently used part gives way
+/// to a new one.
 package final class RowCache: Sendable {
     private struct Key: Hashable {
         let store: UUID
@@ -89,7 +194,8 @@ package final class RowCache: Sendable {
     }
 
     private struct Entry {
-        let state: EntityState
+        /// The last change that the value has; nil before the first.
+        let change: EntityChange?
         let value: any Sendable
         let byteCount: Int
         var use: Int
@@ -110,17 +216,17 @@ package final class RowCache: Sendable {
     /// The bytes that it has at most.
     package func setLimit(_ limit: Int) { state.withLock { $0.limit = limit } }
 
-    func known<Value: Sendable>(_ name: String, of store: UUID, at entities: EntityState) -> Value? {
+    func known<Value: Sendable>(_ name: String, of store: UUID) -> (value: Value, change: EntityChange?)? {
         state.withLock { state in
             let key = Key(store: store, name: ExactText(name))
-            guard let entry = state.entries[key], entry.state == entities else { return nil }
+            guard let entry = state.entries[key] else { return nil }
             state.uses += 1
             state.entries[key]?.use = state.uses
-            return entry.value as? Value
+            return (entry.value as? Value).map { ($0, entry.change) }
         }
     }
 
-    func keep(_ value: some Sendable, _ byteCount: Int, as name: String, of store: UUID, at entities: EntityState) {
+    func keep(_ value: some Sendable, _ byteCount: Int, as name: String, of store: UUID, at change: EntityChange?) {
         state.withLock { state in
             let key = Key(store: store, name: ExactText(name))
             state.byteCount -= state.entries.removeValue(forKey: key)?.byteCount ?? 0
@@ -133,7 +239,7 @@ package final class RowCache: Sendable {
             }
             state.uses += 1
             state.byteCount += byteCount
-            state.entries[key] = Entry(state: entities, value: value, byteCount: byteCount, use: state.uses)
+            state.entries[key] = Entry(change: change, value: value, byteCount: byteCount, use: state.uses)
         }
     }
 
@@ -151,50 +257,89 @@ package final class RowCache: Sendable {
 /// What the cache knows of a store at one moment.
 struct KnownRows {
     private let store: UUID
-    private let state: EntityState
+    private let last: EntityChange?
     private let db: Database
 
-    init(_ store: UUID, _ state: EntityState, _ db: Database) { (self.store, self.state, self.db) = (store, state, db) }
+    init(_ store: UUID, _ db: Database) throws { (self.store, last, self.db) = (store, try EntityChange.last(db), db) }
 
-    func hasValues(of field: EntityField) -> Bool {
-        let known: ValueRows? = RowCache.shared.known(Self.name(field), of: store, at: state)
-        return known != nil
-    }
+    /// Whether the values of a field are known without reading all of them.
+    func hasValues(of field: EntityField) throws -> Bool { try updated(valueRows(of: field) {}) != nil }
 
     func values(of field: EntityField, check: () throws -> Void) throws -> ValueRows {
-        try cached(Self.name(field), \.byteCount) { try ValueRows(of: field, db, check: check) }
+        try withoutActuallyEscaping(check) { try cached(valueRows(of: field, check: $0)) }
     }
-
-    private static func name(_ field: EntityField) -> String { "field\0" + field.storedName }
 
     /// The rows that satisfy a condition. O(entities that have the values), for each of its parts.
     func rows(where condition: Condition) throws -> RowSet {
-        func all() throws -> RowSet { try rows("SELECT row FROM entity", "all") }
+        func all() throws -> RowSet { try rows("all", "SELECT row FROM entity", of: .everything) }
         switch condition.form {
         case .not(let part): return try all().subtracting(rows(where: part))
         case .all(let parts):
             guard let first = parts.first else { return try all() }
             return try parts.dropFirst().reduce(rows(where: first)) { $0.intersection(try rows(where: $1)) }
         case .any(let parts): return try parts.reduce(RowSet()) { $0.union(try rows(where: $1)) }
-        default: return try rows(condition.rowsOfOneField, "condition\0" + condition.description)
+        default: return try rows("condition\0" + condition.description, condition.rowsOfOneField, of: condition)
         }
     }
 
     /// The rows of the entities that have the words of a text. O(these entities).
     func rows(having expression: String) throws -> RowSet {
-        try rows("SELECT rowid FROM entityText WHERE entityText MATCH \(expression)", "text\0" + expression)
+        try cached(
+            Part(name: "text\0" + expression, byteCount: \.byteCount) {
+                try RowSet("SELECT rowid FROM entityText WHERE entityText MATCH \(expression)", db)
+            } update: { _, _ in
+                // FTS5 would look up the words again for each row.
+                nil
+            })
     }
 
-    private func rows(_ sql: SQL, _ name: String) throws -> RowSet {
-        try cached(name, \.byteCount) { try RowSet(sql, db) }
+    private func rows(_ name: String, _ sql: SQL, of condition: Condition) throws -> RowSet {
+        try cached(
+            Part(name: name, byteCount: \.byteCount) {
+                try RowSet(sql, db)
+            } update: { rows, changed in
+                let found: SQL = """
+                    SELECT entity.row FROM json_each(\(changed.json)) AS changed \
+                    CROSS JOIN entity ON entity.row = changed.value WHERE \(condition.sqlForFewRows)
+                    """
+                return rows.subtracting(changed).union(try RowSet(found, db))
+            })
     }
 
-    private func cached<Value: Sendable>(
-        _ name: String, _ byteCount: (Value) -> Int, _ make: () throws -> Value
-    ) throws -> Value {
-        if let known: Value = RowCache.shared.known(name, of: store, at: state) { return known }
-        let made = try make()
-        RowCache.shared.keep(made, byteCount(made), as: name, of: store, at: state)
+    /// Something that is cached.
+    private struct Part<Value: Sendable> {
+        let name: String
+        let byteCount: (Value) -> Int
+        let read: () throws -> Value
+        /// The value after changes of some rows; nil if it has to be read anew.
+        let update: (Value, _ changed: RowSet) throws -> Value?
+    }
+
+    private func valueRows(of field: EntityField, check: @escaping () throws -> Void) -> Part<ValueRows> {
+        Part(name: "field\0" + field.storedName, byteCount: \.byteCount) {
+            try ValueRows(of: field, db, check: check)
+        } update: { values, changed in
+            var values = values
+            try values.update(changed, of: field, db)
+            return values
+        }
+    }
+
+    private func cached<Value>(_ part: Part<Value>) throws -> Value {
+        if let known = try updated(part) { return known }
+        let made = try part.read()
+        RowCache.shared.keep(made, part.byteCount(made), as: part.name, of: store, at: last)
         return made
+    }
+
+    /// What is cached, with the changes since it was; nil if there is nothing, or nobody knows what has changed.
+    private func updated<Value>(_ part: Part<Value>) throws -> Value? {
+        guard let (known, change): (Value, EntityChange?) = RowCache.shared.known(part.name, of: store) else {
+            return nil
+        }
+        if change == last { return known }
+        guard let changed = try change?.laterRows(db), let value = try part.update(known, changed) else { return nil }
+        RowCache.shared.keep(value, part.byteCount(value), as: part.name, of: store, at: last)
+        return value
     }
 }

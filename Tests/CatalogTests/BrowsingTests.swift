@@ -203,6 +203,64 @@ struct BrowsingTests {
         #expect(again.facets == nil && again.state == state)
     }
 
+    /// What is kept of the state before is right after changes, of this process or another one, few or many.
+    @Test(arguments: [1, 2] as [UInt64])
+    func facetsAfterChanges(seed: UInt64) async throws {
+        let folder = try TemporaryFolder()
+        let (catalog, indexer, first) = try await Self.catalog(150, seed: seed, folder)
+        var entities = first
+        var random = SeededGenerator(seed: seed + 100)
+        for round in 0..<25 {
+            let kind = Int.random(in: 0..<6, using: &random)
+            let index = Int.random(in: 0..<entities.count, using: &random)
+            var entity = entities[index]
+            entity.type = ["album", "Poster", nil, "new \(round)"].randomElement(using: &random) ?? nil
+            entity.attributes["sku"] = "\(Bool.random(using: &random) ? "sku" : "sKu") \(round % 4 * 3)"
+            entity.attributes["price"] = ["9.9", "7", nil, "Über", "über"].randomElement(using: &random) ?? nil
+            entity.labels = [["Sold", "sold"], ["SOLD"], [], ["fresh"]].randomElement(using: &random) ?? []
+            switch kind {
+            case 0:
+                entity.id = "round \(round)"
+                entities.append(entity)
+                try await Self.add([entity], indexer)
+            case 1:
+                let gone = Array(entities[index...].prefix(5))
+                entities.removeSubrange(index..<(index + gone.count))
+                try indexer.removeAll(gone.map(\.id))
+            case 2:
+                // A replaced entity keeps its row.
+                entities[index] = entity
+                try await Self.add([entity], indexer)
+            case 3:
+                // Nothing of this remains.
+                let (failed, last) = (entity, entities[index == 0 ? 1 : 0].id)
+                await #expect(throws: CancellationError.self) {
+                    try await indexer.update([failed.id, last]) {
+                        if $0.id == last { throw CancellationError() }
+                        $0 = failed
+                    }
+                }
+            case 4:
+                let ids = [entity.id, entities[0].id]
+                for place in [index, 0] { entities[place].labels = entity.labels }
+                try await indexer.update(ids) { [labels = entity.labels] in $0.labels = labels }
+            default:
+                entities[index] = entity
+                try await indexer.update(entity.id) { [entity] in $0 = entity }
+            }
+            if round == 23 {
+                // More than the database knows of.
+                let many = (0..<4200).map { CatalogEntity(id: "many \($0)", attributes: ["sku": "SKU \($0 % 3)"]) }
+                try await Self.add(many, indexer)
+                entities += many
+            }
+            for (condition, holds) in Self.conditions {
+                try await expectFacets(of: entities.filter(holds), among: entities, catalog, condition, nil)
+            }
+            try #require(try await catalog.info.entityCount == entities.count, "seed \(seed), round \(round)")
+        }
+    }
+
     /// What stays as it is comes once, whatever happens to others between the pages.
     @Test func pagesWhileEntitiesChange() async throws {
         for order in [EntityOrder(field: .attribute("price")), EntityOrder(field: .title, isDescending: true), nil] {

@@ -21,6 +21,11 @@
  */
 
 /**
+ * One of the images of an entity. It keeps its id when others are removed.
+ * @typedef {{ id: string, thumbnail: string }} EntityImage
+ */
+
+/**
  * An entity that a photo shows. `outline` has its corners as fractions of the photo's sides, where they are known.
  * @typedef {{ entity: Entity, confidence: number, outline?: [number, number][] }} Match
  */
@@ -139,6 +144,35 @@ export class Catalog {
       yield* page.entities;
       cursor = page.next;
     } while (cursor);
+  }
+
+  /**
+   * The images of an entity, in order.
+   * @param {string} id
+   * @returns {Promise<EntityImage[]>}
+   */
+  async images(id) {
+    return (await this.#send("GET", `${Catalog.#path(id)}/images`)).images;
+  }
+
+  /**
+   * Adds an image to those of an entity, unless it has it, and returns all.
+   * @param {string} id
+   * @param {Bytes} image
+   * @returns {Promise<EntityImage[]>}
+   */
+  async addImage(id, image) {
+    return (await this.#send("POST", `${Catalog.#path(id)}/images`, {}, image)).images;
+  }
+
+  /**
+   * Removes an image of an entity, but not its last one, and returns the others.
+   * @param {string} id
+   * @param {EntityImage} image
+   * @returns {Promise<EntityImage[]>}
+   */
+  async removeImage(id, image) {
+    return (await this.#send("DELETE", `${Catalog.#path(id)}/images/${image.id}`)).images;
   }
 
   /** @param {string} id */

@@ -43,6 +43,14 @@ class Entity:
 
 
 @dataclass(frozen=True)
+class Image:
+    """One of the images of an entity."""
+
+    id: str  # It keeps this name when others are removed.
+    thumbnail: str
+
+
+@dataclass(frozen=True)
 class Match:
     """An entity that a photo shows."""
 
@@ -126,6 +134,22 @@ class Catalog:
             if "next" not in page:
                 return
             fields["cursor"] = page["next"]
+
+    def images(self, id: str) -> list[Image]:
+        """The images of an entity, in order."""
+        return self._images(self._send("GET", f"{self._path(id)}/images"))
+
+    def add_image(self, id: str, image: bytes) -> list[Image]:
+        """Adds an image to those of an entity, unless it has it, and returns all."""
+        return self._images(self._send("POST", f"{self._path(id)}/images", body=image))
+
+    def remove_image(self, id: str, image: Image) -> list[Image]:
+        """Removes an image of an entity, but not its last one, and returns the others."""
+        return self._images(self._send("DELETE", f"{self._path(id)}/images/{image.id}"))
+
+    @staticmethod
+    def _images(answer: Any) -> list[Image]:
+        return [Image(image["id"], image["thumbnail"]) for image in answer["images"]]
 
     @staticmethod
     def _path(id: str) -> str:

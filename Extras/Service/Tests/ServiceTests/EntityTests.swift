@@ -257,6 +257,33 @@ import Testing
         }
     }
 
+    @Test func wrongValuesAreNamed() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            let range = "a number out of the range of doubles"
+            for id in ["true", "1e400", "[]"] {
+                let reply = try await server.send(
+                    "POST", "/v1/catalogs/covers/entities:batch", ["Content-Type": "application/x-ndjson"],
+                    body: Data(#"{"id": \#(id), "image": "aaaa"}"#.utf8))
+                let line = try reply.json
+                let problem = try #require(line["problem"] as? [String: Any])
+                #expect(problem["detail"] as? String == "“id”: neither a text nor an integer")
+            }
+            let entity = "/entities/salt-signal"
+            for (method, path, body, detail) in [
+                ("PATCH", entity, #"{"attributes": {"price": 1e400}}"#, "“attributes.price”: \(range)"),
+                ("PATCH", entity, #"{"attributes": {"price": [1, 1e400]}}"#, range),
+                ("POST", "/search", #"{"text": "a", "maxDistance": 1e400}"#, "“maxDistance”: \(range)"),
+                ("POST", "/search?max-distance=1e400", "", "“max-distance” is out of the range of doubles."),
+            ] {
+                let type = body.isEmpty ? "image/png" : "application/json"
+                let data = body.isEmpty ? try DemoCovers.screenshot() : Data(body.utf8)
+                let reply = try await server.send(
+                    method, "/v1/catalogs/covers" + path, ["Content-Type": type], body: data)
+                #expect(reply.status == 400 && reply.text.contains(detail), "\(body): \(reply.text)")
+            }
+        }
+    }
+
     /// All threads are busy for longer than an image may take.
     @Test func waitingForAThreadIsNotDecoding() async throws {
         let limit = Duration.milliseconds(400)

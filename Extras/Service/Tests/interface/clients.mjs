@@ -51,6 +51,13 @@ assert.deepEqual([changed.title, changed.attributes, changed.labels], [undefined
 assert.deepEqual(await shop.search(query, { filter: "price < 20" }), []);
 assert.deepEqual(await ids(shop.entities("price > 20")), ["a/1 é"]);
 assert.deepEqual(await ids(shop.entities()), ["a/1 é", "b"]);
+const [front] = await shop.images("a/1 é");
+assert.deepEqual(await shop.addImage("a/1 é", cover), [front]);
+const both = await shop.addImage("a/1 é", query);
+assert.deepEqual([both.length, both[0]], [2, front]);
+assert.deepEqual(await shop.removeImage("a/1 é", front), both.slice(1));
+assert.deepEqual(await code(shop.removeImage("a/1 é", front)), [404, "unknown-image"]);
+assert.deepEqual(await code(shop.removeImage("a/1 é", both[1])), [409, "last-image"]);
 await shop.remove("b");
 assert.deepEqual(await code(shop.get("b")), [404, "unknown-entity"]);
 assert.deepEqual(await code(shop.search(new Blob(["no image"]))), [415, "unsupported-image"]);

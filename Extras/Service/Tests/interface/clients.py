@@ -38,6 +38,13 @@ assert changed.title is None and changed.attributes == {"price": "30"} and chang
 assert shop.search(photo, filter="price < 20") == []
 assert [entity.id for entity in shop.entities("price > 20")] == ["a/1 é"]
 assert [entity.id for entity in shop.entities()] == ["a/1 é", "b"]
+(front,) = shop.images("a/1 é")
+assert shop.add_image("a/1 é", image) == [front]
+both = shop.add_image("a/1 é", photo)
+assert both[0] == front and len(both) == 2 and both[1].thumbnail != front.thumbnail
+assert shop.remove_image("a/1 é", front) == both[1:]
+assert code(lambda: shop.remove_image("a/1 é", front)) == (404, "unknown-image")
+assert code(lambda: shop.remove_image("a/1 é", both[1])) == (409, "last-image")
 shop.remove("b")
 assert code(lambda: shop.get("b")) == (404, "unknown-entity")
 assert code(lambda: shop.search(b"no image")) == (415, "unsupported-image")

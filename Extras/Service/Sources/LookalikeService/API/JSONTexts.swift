@@ -66,8 +66,7 @@ struct IDText: Decodable, Sendable {
             text = String(number)
         } else {
             // Up to 38 digits.
-            let number = try container.decode(Decimal.self)
-            guard number.isFinite, number.exponent >= 0 else {
+            guard let number = try? container.decode(Decimal.self), number.isFinite, number.exponent >= 0 else {
                 throw DecodingError.dataCorrupted(
                     .init(codingPath: decoder.codingPath, debugDescription: "neither a text nor an integer"))
             }

@@ -64,9 +64,10 @@ struct RequestFields: Sendable {
 
     func number(_ name: String) throws(Problem) -> Double? {
         guard let text = try one(name) else { return nil }
-        guard let value = Double(text), value.isFinite else {
+        guard let value = Double(text), !value.isNaN else {
             throw Problem(.invalidRequest, "“\(name)” is not a number.")
         }
+        guard value.isFinite else { throw Problem(.invalidRequest, "“\(name)” is out of the range of doubles.") }
         return value
     }
 
@@ -118,7 +119,14 @@ extension RequestObject {
     ///
     /// - Throws: `DecodingError`, and ``Problem`` for a key that an object has twice: one of its values would be lost.
     init(json data: Data) throws {
-        let object = try JSONDecoder().decode(KnownKeys<Self>.self, from: data).object
+        let object: Self
+        do {
+            object = try JSONDecoder().decode(KnownKeys<Self>.self, from: data).object
+        } catch DecodingError.dataCorrupted(let context) where context.codingPath.isEmpty {
+            // The decoder says that of a number that does not fit, too, and not where it is.
+            _ = try JSONDecoder().decode(JSONValue.self, from: data)
+            throw DecodingError.dataCorrupted(context)
+        }
         if let key = JSONShape(data).repeatedKey {
             throw Problem(.invalidJSON, "An object has the key “\(key.prefix(64))” twice.")
         }

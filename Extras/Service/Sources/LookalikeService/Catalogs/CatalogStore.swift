@@ -225,7 +225,9 @@ import Synchronization
             do {
                 let indexer = try await opening(url) {
                     try await computing {
-                        try CatalogIndexer(at: url, localFeatures: localFeatures, limits: decoding)
+                        try CatalogIndexer(
+                            at: url, localFeatures: localFeatures, limits: decoding,
+                            executor: ComputeExecutor.indexing)
                     }
                 }
                 // The run makes the derived files of no entities.

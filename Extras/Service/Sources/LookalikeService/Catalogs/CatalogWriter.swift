@@ -216,7 +216,7 @@ actor CatalogWriter {
             if case .data(let data) = image { ImageCost(of: data, limits: decoding).bytes } else { 0 }
         }
         let (jobs, bytes) = imageMemory.parts(
-            of: costs.max() ?? 0, atMost: ComputeExecutor.shared.threadCount)
+            of: costs.max() ?? 0, atMost: ComputeExecutor.indexing.threadCount)
         return try await imageMemory.lending(bytes) { try await indexer.run(over: items, jobs: jobs).report() }
     }
 
@@ -227,7 +227,8 @@ actor CatalogWriter {
             // Another process may have added local features since the catalog was opened here.
             let hasLocalFeatures = try await computing { try Catalog(at: url).hasLocalFeatures }
             return try await computing {
-                try CatalogIndexer(at: url, localFeatures: hasLocalFeatures, limits: decoding)
+                try CatalogIndexer(
+                    at: url, localFeatures: hasLocalFeatures, limits: decoding, executor: ComputeExecutor.indexing)
             }
         }
         indexer = opened

@@ -56,6 +56,11 @@ enum ComputeThread {
     }
 }
 
+extension ComputeExecutor {
+    /// Where catalogs are written, so that no lookup or search waits until a thread has embedded its batch of images.
+    static let indexing = ComputeExecutor(threads: shared.threadCount)
+}
+
 /// Computes, reads or writes files on the threads for that, and not on those of Swift's tasks.
 func computing<Result: Sendable>(
     on executor: ComputeExecutor = .shared, _ body: @Sendable () throws -> Result
