@@ -4,10 +4,10 @@ import Foundation
 ///
 /// A word tells more the rarer it is in the catalog, and the longer it is: in natural logarithms, it has the
 /// information of its share of the entities, as if there were a thousand more without it, and 1.5 per letter after the
-/// second at most. A number tells parts of a series apart, and counts as three letters more. What counts for an entity is the information of its title's and its subtitle's words that were read;
-/// against it count the share of its title that was not read, the share of other words in the same lines, and the size
-/// of the catalog. Entities that the same words name share their probability, so editions of a book with one title have
-/// a part of it each.
+/// second at most. A number tells parts of a series apart, and counts as three letters more. What counts for an entity
+/// is the information of its title's and its subtitle's words that were read; against it count the share of its title
+/// that was not read, the share of other words in the same lines, and the size of the catalog. Entities that the same
+/// words name share their probability, so editions of a book with one title have a part of it each.
 ///
 /// The coefficients were fitted to drawn catalogs of 10 to 10,000 titles, half of them short, and to drawn lines with
 /// misread, missing, joined and foreign words (`Models/training/text_evidence.py`).

@@ -2,7 +2,8 @@ package import CatalogEntities
 import Foundation
 
 /// Changes of the metadata of entities, as JSON: an array of objects, each with an `id` and what is new (a merge patch,
-/// RFC 7396). What is absent stays, and `null` and an empty text remove. Other keys than those of a manifest are attributes.
+/// RFC 7396). What is absent stays, and `null` and an empty text remove. Other keys than those of a manifest are
+/// attributes.
 package struct EntityChanges: Sendable {
     /// The new values of each entity, by its id.
     private var changes: [ExactText: [[String: JSONValue]]] = [:]

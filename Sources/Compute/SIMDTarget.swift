@@ -18,9 +18,9 @@ package struct SIMDTarget: @unchecked Sendable {
     /// and later, and Arm's dot products).
     package var hasFastInt8Scan: Bool { table.has_fast_int8_scan }
 
-    /// The best target of this CPU, or the one that the environment variable `LOOKALIKE_SIMD` names, such as `portable`,
-    /// `avx2` or `neon`, if the CPU supports it. For another name there is a note on standard error; programs refuse it
-    /// (``environmentProblem``).
+    /// The best target of this CPU, or the one that the environment variable `LOOKALIKE_SIMD` names, such as
+    /// `portable`, `avx2` or `neon`, if the CPU supports it. For another name there is a note on standard error;
+    /// programs refuse it (``environmentProblem``).
     ///
     /// Unless `amx` is named, its int8 convolution first has to give the same codes as that of `avx512vnni` in a trial
     /// of a few milliseconds, and in less time.
