@@ -65,7 +65,8 @@ LK_FLOAT_KERNELS(LK_DECLARE, avx512)
 LK_QUANTIZED_CONVOLUTION(LK_DECLARE, avx512vnni)
 LK_QUANTIZED_DISTANCES(LK_DECLARE, avx512vnni)
 LK_QUANTIZED_CONVOLUTION(LK_DECLARE, amx)
-extern const lk_kernels lk_kernels_avx2_slow_int8, lk_kernels_avx2, lk_kernels_avxvnni, lk_kernels_avx512, lk_kernels_avx512vnni, lk_kernels_amx;
+extern const lk_kernels lk_kernels_avx2_slow_int8, lk_kernels_avx2, lk_kernels_avxvnni, lk_kernels_avx512,
+    lk_kernels_avx512vnni, lk_kernels_amx;
 #elif defined(__aarch64__)
 LK_FLOAT_KERNELS(LK_DECLARE, neon)
 LK_QUANTIZED_CONVOLUTION(LK_DECLARE, neon)
