@@ -186,6 +186,7 @@ async function refine() {
 }
 
 async function searchName(name, way = "push") {
+  replaceRestoring(way);
   newest = null;
   leavePhoto();
   document.body.classList.add("named");
@@ -231,6 +232,7 @@ function showDescribed(answer) {
 
 /** Searches for what resembles an entity, whose picture takes the place of the photo. */
 async function searchLike({ id, ...known }, way = "push") {
+  replaceRestoring(way);
   const mine = {};
   newest = mine;
   again = () => searchLike({ id, ...known }, way);
@@ -419,6 +421,7 @@ async function offerFilters() {
 
 /** Takes a photo and searches it. */
 async function take(file, { sample, region, way = "push" } = {}) {
+  replaceRestoring(way);
   newest = file;
   inFlight?.abort();
   again = () => take(file, { sample, region, way });
@@ -470,6 +473,7 @@ function leavePhoto() {
 
 /** Clears the page, as it starts. */
 function clear(way = "push") {
+  replaceRestoring(way);
   newest = null;
   inFlight?.abort();
   leavePhoto();
@@ -626,6 +630,11 @@ function remember(way) {
 }
 
 let restored = 0;
+
+/** What a person asks replaces an address that is still being shown. */
+function replaceRestoring(way) {
+  if (way !== "none") restored += 1;
+}
 
 /**
  * Shows what the address says; a later address replaces it.
