@@ -4,10 +4,10 @@ package import Compute
 /// Exhaustive nearest-neighbor search: exact, without an index.
 ///
 /// If the matrix has int8 rows (``QuantizedRows``), a lower bound from them rejects most rows; the rest are ranked by
-/// exact float32 distances. That takes AVX2 or later for a single query, and 64 queries and a CPU
-/// that multiplies bytes faster than floats for a batch (VNNI, or AVX2 since Skylake and Zen 3). Otherwise
-/// a single query goes through the float32 kernel, at memory bandwidth, and a batch goes through a matrix product
-/// (‖q‖² + ‖x‖² − 2 q·x) in blocks that stay in the cache, to select candidates for that kernel.
+/// exact float32 distances. That takes AVX2 or later for a single query, and for a batch 64 queries and a CPU that
+/// multiplies bytes faster than floats (VNNI, or AVX2 since Skylake and Zen 3). Otherwise a single query goes through
+/// the float32 kernel, at memory bandwidth, and a batch goes through a matrix product (‖q‖² + ‖x‖² − 2 q·x) in blocks
+/// that stay in the cache, to select candidates for that kernel.
 ///
 /// The result of a query is bit-identical alone and in a batch, for any number of threads and on every SIMD target.
 /// Without `threads`, a search uses the threads that have nothing else to do (`ComputeExecutor`).
