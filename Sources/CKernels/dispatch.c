@@ -20,6 +20,7 @@
 
 #if defined(__x86_64__)
 static bool has_avx2(void) {
+    __builtin_cpu_init();
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
 }
 
@@ -98,18 +99,12 @@ static const struct {
 enum { TARGET_COUNT = sizeof targets / sizeof *targets };
 
 const lk_kernels *lk_kernels_at(int32_t index) {
-#if defined(__x86_64__)
-    __builtin_cpu_init();
-#endif
     for (int i = 0; i < TARGET_COUNT; i++)
         if (targets[i].is_supported() && index-- == 0) return targets[i].kernels;
     return NULL;
 }
 
 static const lk_kernels *choose(void) {
-#if defined(__x86_64__)
-    __builtin_cpu_init();
-#endif
     const char *wanted = getenv("LOOKALIKE_SIMD");
     const lk_kernels *best = &lk_kernels_portable;
     for (int i = 0; i < TARGET_COUNT; i++) {

@@ -25,7 +25,11 @@ void KERNEL(squared_distances_of_halves)(const float *query, const uint16_t *row
 }
 
 void KERNEL(widen_halves)(const uint16_t *halves, size_t count, float *out) {
-    lk_widen(halves, LK_FLOAT16, count, out);
+    for (size_t i = 0; i < count; i++) {
+        uint16_t half;
+        memcpy(&half, (const char *)halves + i * sizeof half, sizeof half);
+        out[i] = lk_float_of_half(half);
+    }
 }
 
 void KERNEL(dot_products)(const float *query, const float *rows, ptrdiff_t row_stride, size_t count, size_t dimension,

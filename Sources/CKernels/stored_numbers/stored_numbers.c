@@ -8,13 +8,7 @@ void lk_widen(const void *numbers, lk_number_format format, size_t count, float 
     if (count == 0) return;
     switch (format) {
     case LK_FLOAT32: memcpy(out, bytes, count * sizeof *out); break;
-    case LK_FLOAT16:
-        for (size_t i = 0; i < count; i++) {
-            uint16_t half;
-            memcpy(&half, bytes + i * sizeof half, sizeof half);
-            out[i] = lk_float_of_half(half);
-        }
-        break;
+    case LK_FLOAT16: lk_kernels_selected()->widen_halves(numbers, count, out); break;
     case LK_BFLOAT16:
         for (size_t i = 0; i < count; i++) {
             uint16_t number;

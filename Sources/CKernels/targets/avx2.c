@@ -12,7 +12,7 @@
 
 #pragma clang attribute pop
 
-// Of CPUs that start one multiplication of integers per cycle, but two of floats.
+// The table of CPUs that start one multiplication of integers per cycle, but two of floats.
 const lk_kernels lk_kernels_avx2_slow_int8 = {.name = "avx2", .has_fast_int8_scan = true, LK_ENTRIES(avx2, avx2, avx2)};
 
 const lk_kernels lk_kernels_avx2 = {
