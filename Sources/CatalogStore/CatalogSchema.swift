@@ -38,7 +38,8 @@ struct CatalogSchema: Equatable, Sendable {
         CREATE TRIGGER entityDelete AFTER DELETE ON entity BEGIN INSERT INTO change (row) VALUES (old.row); END;
         CREATE TABLE field (
             name TEXT NOT NULL, folded TEXT NOT NULL, row INTEGER NOT NULL REFERENCES entity (row) ON DELETE CASCADE,
-            text TEXT NOT NULL, number NUMERIC, instant REAL, place INTEGER NOT NULL, PRIMARY KEY (name, folded, row, text)) WITHOUT ROWID;
+            text TEXT NOT NULL, number NUMERIC, instant REAL, place INTEGER NOT NULL,
+            PRIMARY KEY (name, folded, row, text)) WITHOUT ROWID;
         CREATE INDEX fieldByEntity ON field (row);
         CREATE INDEX fieldOfList ON field (name) WHERE place > 0;
         CREATE INDEX fieldByNumber ON field (name, number) WHERE number IS NOT NULL;

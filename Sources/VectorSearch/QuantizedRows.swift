@@ -60,6 +60,7 @@ public struct QuantizedRows: @unchecked Sendable {
             largest.replace(with: values, where: values .> largest)
             largest.replace(with: -values, where: -values .> largest)
             zeros += values * 0
+            guard boundsPairs else { continue }
             let pairs = values.evenHalf + values.oddHalf
             largestPair.replace(with: pairs, where: pairs .> largestPair)
             largestPair.replace(with: -pairs, where: -pairs .> largestPair)
@@ -69,7 +70,7 @@ public struct QuantizedRows: @unchecked Sendable {
             return (0, .infinity)
         }
         let most = largest.max()
-        let scale = (boundsPairs ? max(most, largestPair.max()) : most) / Self.largest
+        let scale = max(most, largestPair.max()) / Self.largest
         guard scale >= .leastNormalMagnitude else {
             // Components that are too small for a scale are the residual.
             codes.update(repeating: UInt8(zero))
