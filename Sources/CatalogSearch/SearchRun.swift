@@ -58,8 +58,9 @@ struct SearchRun {
         try await run.lookForDetail(extractor)
         try await run.lookIntoTiles(extractor)
         try await run.lookIntoMirror(extractor)
-        try await run.compareDensely(extractor)
-        return try await run.decide()
+        try await run.compareDensely(analyzed.image, by: extractor)
+        let decision = try await run.decide()
+        return try await run.lookIntoNegative(beside: decision, extractor) ?? decision
     }
 
     /// Decides by prints that were made before.
@@ -180,12 +181,47 @@ struct SearchRun {
     }
 
     /// Things with depth, whose keypoints need not agree from another side, if nothing is found.
-    private mutating func compareDensely(_ extractor: LocalFeatureExtractor) async throws {
+    private mutating func compareDensely(_ picture: PixelBuffer, by extractor: LocalFeatureExtractor) async throws {
         guard try begins(!hasSurelyFound) else { return }
         let descriptors = measured(options.timings, .features) {
-            extractor.model.denseDescriptors(of: analyzed.image)
+            extractor.model.denseDescriptors(of: picture)
         }
         verified = try await search.compareDensely(descriptors, scan, verified, known: dense)
+    }
+
+    /// A negative has the long side of the finest keypoints' plane at most.
+    private static let negativeSide = LocalFeatureExtractor.Detail.fineQuery.longSide
+    /// A negative that shows something has a print this near to it, and is hardly further away than the image itself:
+    /// 9 of 10 white icons that are found without these limits, and 3 in 100 photographs of other things.
+    private static let (nearToNegative, negativeSlack) = (0.9, 0.04)
+    /// What is less sure is not taken from a negative: simple shapes resemble each other. Of icons that a catalog lacks
+    /// 1 of 60 is accepted then, with ½ it would be 9.
+    private static let sureInNegative = 0.9
+
+    /// The negative of an image in which nothing is found: a mark on a ground of the other brightness, as a white logo
+    /// on dark cloth.
+    ///
+    /// - Returns: nil if nothing is sure in it either.
+    private mutating func lookIntoNegative(
+        beside decision: CatalogQuery, _ extractor: LocalFeatureExtractor
+    ) async throws -> CatalogQuery? {
+        let isFound = decision.largestConfidence >= MatchBounds.accepted.minConfidence
+        guard try begins(!isFound && decision.matchThreshold != nil) else { return nil }
+        let negative = analyzed.image.negative(longSide: Self.negativeSide)
+        var run = self
+        run.search.prints = try QueryEmbedder(search.model, crops: .whole).embed(
+            negative, timings: options.timings, cancellation: cancellation
+        ).prints
+        run.scan = try await run.search.scanPrints(timings: options.timings)
+        func nearest(_ scan: PrintScan) -> Double {
+            scan.nearest(without: search.excluded).first?.distance ?? .infinity
+        }
+        guard nearest(run.scan) < min(Self.nearToNegative, nearest(scan) + Self.negativeSlack) else { return nil }
+        (run.image, run.mostCrops, run.verified, run.dense) = (negative, Self.rectifiedCrops, [:], [:])
+        try await run.verifyCandidates(features(of: negative, detail: .query, by: extractor))
+        try await run.compareDensely(negative, by: extractor)
+        let other = try await run.decide()
+        return other.largestConfidence >= Self.sureInNegative ? other : nil
     }
 
     private mutating func decide() async throws -> CatalogQuery {

@@ -43,6 +43,22 @@ struct PixelBufferTests {
         #expect(released.value.load(ordering: .relaxed) == 1)
     }
 
+    @Test func aNegativeHasTheOppositeLuma() throws {
+        let colors: [[UInt8]] = [[255, 255, 255], [0, 0, 0], [255, 0, 0], [0, 255, 0], [0, 0, 255], [10, 200, 90]]
+        let image = try PixelBuffer(colors.flatMap(\.self), width: 3, height: 2, format: .rgb8)
+        let negative = image.negative(longSide: 1_024)
+        #expect((negative.width, negative.height, negative.format) == (3, 2, .gray8))
+        // The weights of Rec. 601.
+        let expected = colors.map { 255 - (0.299 * Double($0[0]) + 0.587 * Double($0[1]) + 0.114 * Double($0[2])) }
+        for (byte, value) in zip(negative.withUnsafeBytes { Array($0) }, expected) {
+            #expect(abs(Double(byte) - value) <= 0.51)
+        }
+        let small = try PixelBuffer([UInt8](repeating: 40, count: 600), width: 60, height: 10, format: .gray8)
+            .negative(longSide: 12)
+        #expect((small.width, small.height) == (12, 2))
+        #expect(small.withUnsafeBytes { $0.allSatisfy { $0 == 215 } })
+    }
+
     @Test func cropsOnlyInside() throws {
         let image = try PixelBuffer([UInt8](repeating: 0, count: 12), width: 4, height: 3, format: .gray8)
         for region in [

@@ -125,6 +125,16 @@ struct RectifierTests {
         }
     }
 
+    /// The box of what lies within the image; a quadrilateral beside it stays as it is.
+    @Test func boxesStayWithinTheImage() {
+        let turned = quadrilateral([(0.1, 0.2), (0.7, 0.1), (0.8, 0.9), (0.2, 0.8)])
+        #expect(turned.box == quadrilateral([(0.1, 0.1), (0.8, 0.1), (0.8, 0.9), (0.1, 0.9)]))
+        let cut = quadrilateral([(-0.5, 0.2), (0.7, -0.1), (1.8, 0.9), (0.2, 0.8)])
+        #expect(cut.box == quadrilateral([(0, 0), (1, 0), (1, 0.9), (0, 0.9)]))
+        let beside = quadrilateral([(1.1, 0.1), (1.9, 0.1), (1.9, 0.9), (1.1, 0.9)])
+        #expect(beside.box == beside)
+    }
+
     @Test func refusesWhatIsNoView() {
         let rectifier = Rectifier(width: 16, height: 16)
         #expect(rectifier.canRectify(quadrilateral([(0.2, 0.2), (0.8, 0.2), (0.8, 0.8), (0.2, 0.8)])))

@@ -152,6 +152,18 @@ extension Quadrilateral {
         return area > 0 ? min(max(doubled / 2 / area, 0), 1) : 0
     }
 
+    /// The upright box around what lies within the image; itself if nothing does.
+    package var box: Quadrilateral {
+        func range(_ values: [Double]) -> (low: Double, high: Double) {
+            (max(values.min() ?? 0, 0), min(values.max() ?? 1, 1))
+        }
+        let (x, y) = (range(corners.map(\.x)), range(corners.map(\.y)))
+        guard x.low < x.high, y.low < y.high else { return self }
+        return Quadrilateral(
+            topLeft: Point(x: x.low, y: y.low), topRight: Point(x: x.high, y: y.low),
+            bottomRight: Point(x: x.high, y: y.high), bottomLeft: Point(x: x.low, y: y.high))
+    }
+
     /// The corners as in a mirror; they go counterclockwise if they went clockwise.
     package var mirrored: Quadrilateral {
         func mirrored(_ point: Point) -> Point { Point(x: 1 - point.x, y: point.y) }

@@ -32,7 +32,8 @@ class Match:
     inliers: int
     """The number of local features that agree; 0 for a match by its print alone."""
     outline: tuple[tuple[float, float], ...] | None
-    """Where the query shows the image: four corners in the query's pixels, clockwise from the image's top left."""
+    """Where the query shows the image: four corners in the query's pixels, clockwise from the image's top left, or the
+    box around a thing with depth."""
     mirrored: bool
     """Whether the query shows the image as in a mirror."""
     type: str | None
