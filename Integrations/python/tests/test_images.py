@@ -9,6 +9,7 @@ import pickle
 import struct
 import tempfile
 import unittest
+from collections.abc import Iterator
 from typing import Any
 
 import lookalike
@@ -41,6 +42,22 @@ class SourceTests(unittest.TestCase):
                 np.testing.assert_array_equal(self.engine.embed(image), [self.expected])
         self.assertEqual(self.engine.embed(pixels).shape[0], 1)
         np.testing.assert_array_equal(self.engine.embed(pixels), self.engine.embed(pixels[None]))
+
+        class Tensor:
+            """As those of other libraries, an iterable of its rows."""
+
+            def __init__(self, values: np.ndarray) -> None:
+                self.values, self.shape = values, values.shape
+
+            def __array__(self, dtype: object = None, copy: object = None) -> np.ndarray:
+                return self.values
+
+            def __iter__(self) -> Iterator[Tensor]:
+                return map(Tensor, self.values)
+
+        expected = self.engine.embed([pixels, pixels[::-1]])
+        np.testing.assert_array_equal(self.engine.embed(Tensor(pixels)), expected[:1])
+        np.testing.assert_array_equal(self.engine.embed(Tensor(np.stack([pixels, pixels[::-1]]))), expected)
         with self.assertRaisesRegex(TypeError, "iterable, an image or a folder, not int"):
             self.engine.embed(3)
 

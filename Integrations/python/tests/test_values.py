@@ -205,10 +205,11 @@ class ValueTests(unittest.TestCase):
                 "labels": ["ambient; tape|live"],
                 "narrow": np.array([19.9], np.float32),
                 "half": np.array([0.1], np.float16),
+                "kind": pandas.Categorical(np.array([0.1], np.float32)),
             }
         )
         for table in (frame, pyarrow.Table.from_pandas(frame)):
-            self.assertEqual(self.stored(table), [{"narrow": "19.9", "half": "0.1"}])
+            self.assertEqual(self.stored(table), [{"narrow": "19.9", "half": "0.1", "kind": "0.1"}])
             self.assertEqual(self.catalog.entities()[0]["labels"], ["ambient", "tape", "live"])
         frame = frame.rename(columns=str.title)
         for text, labels in (('["p", "q;r"]', ["p", "q;r"]), ("[]", []), ("[p", ["[p"])):
@@ -253,6 +254,8 @@ class ValueTests(unittest.TestCase):
         expected = [{"year": "1998", "day": "2024-05-01", "price": "1.5"}, {}]
         narrow = table.with_columns(v=polars.Series([[0.1], None], dtype=polars.List(polars.Float32)))
         self.assertEqual(self.stored(narrow), [{**expected[0], "v": "[0.1]"}, {}])
+        narrow = table.with_columns(v=polars.Series([[0.1, 2], None], dtype=polars.Array(polars.Float32, 2)))
+        self.assertEqual(self.stored(narrow), [{**expected[0], "v": "[0.1,2]"}, {}])
         self.assertEqual(self.stored(table), expected)
         self.assertEqual(self.stored(table.iter_rows(named=True)), expected)
 
@@ -264,6 +267,16 @@ class ValueTests(unittest.TestCase):
         for kind in (pyarrow.list_(pyarrow.float32()), pyarrow.large_list(pyarrow.float32())):
             table = pyarrow.table({**columns, "v": pyarrow.array([[0.1, None, 2], None], kind)})
             self.assertEqual(self.stored(table), [{"year": "1998", "v": "[0.1,2]"}, {}])
+        narrow = pyarrow.float32()
+        nested = [[[0.1], None], None], pyarrow.list_(pyarrow.list_(narrow))
+        for values, kind, expected in (
+            ([[0.1, 2], None], pyarrow.list_(narrow, 2), "[0.1,2]"),
+            (*nested, '["[0.1]"]'),
+            ([{"a": 0.1}, None], pyarrow.struct({"a": narrow, "b": pyarrow.string()}), "a=0.1"),
+            ([{"a": 0.1}, None], pyarrow.struct({"a": pyarrow.float64()}), "a=0.1"),
+        ):
+            table = pyarrow.table({**columns, "v": pyarrow.array(values, kind)})
+            self.assertEqual(self.stored(table), [{"year": "1998", "v": expected}, {}])
         table = pyarrow.table(columns)
         self.assertEqual(self.stored(table), [{"year": "1998"}, {}])
         self.assertEqual(self.stored(table.to_batches()[0]), [{"year": "1998"}, {}])

@@ -34,8 +34,10 @@ def is_one_image(images: Any) -> bool:
     """Whether this is an image, and not several: rows of pixels are not to be taken for images."""
     if isinstance(images, (str, os.PathLike, bytes, bytearray, memoryview)) or _is_of_pillow(images):
         return True
-    if isinstance(images, np.ndarray):
-        return images.ndim == 2 or images.ndim == 3 and images.shape[2] <= 4
+    if hasattr(images, "__array__"):
+        # Not an array of NumPy alone: a tensor is an iterable of its rows, too.
+        shape = getattr(images, "shape", ())
+        return len(shape) == 2 or len(shape) == 3 and shape[2] <= 4
     return hasattr(images, "read")
 
 
