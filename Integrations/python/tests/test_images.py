@@ -131,6 +131,8 @@ class SourceTests(unittest.TestCase):
         for image in [*arrays, None, 3, 1.5, float("nan"), object(), {"a": 1}, [1, 2]]:
             with self.subTest(repr(image)[:50]), self.assertRaisesRegex(TypeError, "uint8 with the shape"):
                 self.engine.embed([drawn(1), image])
+        with self.assertRaisesRegex(TypeError, "has a mask"):
+            self.engine.embed([np.ma.array(drawn(1), mask=drawn(1) > 99)])
         np.testing.assert_array_equal(self.engine.embed([self.path])[0], self.expected)
 
     def test_an_image_without_a_name_is_told_by_its_number(self) -> None:
@@ -200,6 +202,9 @@ class PillowTests(unittest.TestCase):
             "I;16": (gray.convert("I").convert("I;16"), gray),
             "F": (gray.convert("F"), gray),
         }
+        if images["PA"][0].convert("RGB") != images["PA"][1]:
+            # Pillow before 9.1 converts it to other colors.
+            del images["PA"]
         for mode, (image, same) in images.items():
             with self.subTest(mode):
                 self.assertEqual(image.mode, mode)

@@ -83,7 +83,7 @@ class PrintFile:
         self._lines.truncate()
         if self._count > 0 and os.fstat(self._rows.fileno()).st_size < self._end_of_rows():
             raise LookalikeError(f"{path}: has fewer rows than {lines_path} has lines; remove both")
-        # All rows would be written over. Without lines, an interrupted run leaves a header of no rows, or not even that.
+        # They would be written over. Without lines, an interrupted run leaves a header of no rows, or not even that.
         if self._count == 0 and self._rows.read(_HEADER_BYTES).strip(b"\0") not in (b"", self._header()):
             raise LookalikeError(f"{path}: is there, without {lines_path} that names its rows; remove it")
 
