@@ -6,8 +6,8 @@ package import Inference
 ///
 /// 1. What the environment variable `LOOKALIKE_MODEL` names: a folder with the files, or the file `default.safetensors`
 ///    under any name. If it names neither, that is an error.
-/// 2. The resource bundle `lookalike_DefaultModel`, or the file itself, in the folder of the library that this is a part
-///    of, in the program's, and in its resources.
+/// 2. The resource bundle `lookalike_DefaultModel`, or the file itself, in the folder of the library that this is a
+///    part of, in the program's, and in its resources.
 /// 3. `../share/lookalike` from these folders, `/usr/local/share/lookalike` and `/usr/share/lookalike`.
 /// 4. The checkout that the program was built from.
 package enum DefaultModelFile: String, Sendable, CaseIterable {
