@@ -204,7 +204,8 @@ let package = Package(
             name: "LocalFeatures",
             dependencies: ["CKernels", "Compute", "Digests", "FeaturePrints", "Imaging", "Inference"]),
         .target(
-            name: "DefaultModel", dependencies: ["FeaturePrints", "Inference", "LocalFeatures"], path: "Models",
+            name: "DefaultModel", dependencies: ["CMappedFiles", "FeaturePrints", "Inference", "LocalFeatures"],
+            path: "Models",
             exclude: ["report", "training", "README.md"],
             sources: ["DefaultModel.swift", "DefaultLocalFeatureModel.swift", "DefaultModelFile.swift"],
             resources: [.copy("default.safetensors"), .copy("local-features.safetensors")]),

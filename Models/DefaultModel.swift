@@ -7,8 +7,9 @@ extension FeaturePrintModel {
     ///
     /// - Parameter precision: the fastest that the CPU supports, by default.
     /// - Throws: ``ModelError``, with the reason `notFound` if the file is at none of its places: what
-    ///   the environment variable `LOOKALIKE_MODEL` names, the program's resources and folder, `share/lookalike` beside
-    ///   it and of the system, and the checkout that it was built from.
+    ///   the environment variable `LOOKALIKE_MODEL` names, the folder of the library that this is a part of, the
+    ///   program's resources and folder, `share/lookalike` beside these and of the system, and the checkout that it
+    ///   was built from.
     public static func `default`(precision: Precision? = nil) throws(ModelError) -> FeaturePrintModel {
         switch precision {
         case nil: try fastest.get()

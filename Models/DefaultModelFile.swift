@@ -1,3 +1,4 @@
+import CMappedFiles
 package import Foundation
 package import Inference
 
@@ -5,8 +6,9 @@ package import Inference
 ///
 /// 1. What the environment variable `LOOKALIKE_MODEL` names: a folder with the files, or the file `default.safetensors`
 ///    under any name. If it names neither, that is an error.
-/// 2. The resource bundle `lookalike_DefaultModel`, or the file itself, in the program's folder and its resources.
-/// 3. `../share/lookalike` from the program's folder, `/usr/local/share/lookalike` and `/usr/share/lookalike`.
+/// 2. The resource bundle `lookalike_DefaultModel`, or the file itself, in the folder of the library that this is a
+///    part of, in the program's, and in its resources.
+/// 3. `../share/lookalike` from these folders, `/usr/local/share/lookalike` and `/usr/share/lookalike`.
 /// 4. The checkout that the program was built from.
 package enum DefaultModelFile: String, Sendable, CaseIterable {
     /// The network that makes feature prints.
@@ -61,12 +63,20 @@ package enum DefaultModelFile: String, Sendable, CaseIterable {
             subject: rawValue, reason: .notFound(places: places.map(\.path).filter { seen.insert($0).inserted }))
     }
 
-    /// The folder of the program, also where it is reached through a link, and those of its resources.
+    /// The folder of the library, if a program such as Python has loaded one; that of the program, also where it is
+    /// reached through a link; and those of its resources.
     private static var programFolders: [URL] {
         let program = Bundle.main.executableURL?.resolvingSymlinksInPath().deletingLastPathComponent()
-        let folders = [Bundle.main.bundleURL, program, Bundle.main.resourceURL].compactMap(\.self)
+        let folders = [libraryFolder, Bundle.main.bundleURL, program, Bundle.main.resourceURL].compactMap(\.self)
         var seen: Set<String> = []
         return folders.filter { seen.insert($0.standardizedFileURL.path).inserted }
+    }
+
+    private static var libraryFolder: URL? {
+        guard let path = lk_path_of_code(#dsohandle).map({ String(cString: $0) }), path.hasPrefix("/") else {
+            return nil
+        }
+        return URL(fileURLWithPath: path).resolvingSymlinksInPath().deletingLastPathComponent()
     }
 
     private static func isFolder(_ url: URL) -> Bool {

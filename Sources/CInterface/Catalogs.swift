@@ -35,17 +35,13 @@ private final class CatalogObject: Sendable {
     }
 }
 
-/// The process that opened the first catalog. The threads of Swift's tasks and the locks of databases are in that one
-/// alone.
-private let firstProcess = Mutex<ProcessOwner?>(nil)
-
-/// Throws in a process that was forked after a catalog had been opened.
+/// Throws in a process that was forked after another one had called the library: the threads that compute, those of
+/// Swift's tasks, and the locks of databases are in that one alone.
 func checkProcess() throws {
-    try firstProcess.withLock { owner in
-        let first = owner ?? ProcessOwner("first catalog")
-        owner = first
-        try first.check()
-    }
+    try check(
+        firstProcess() == getpid(),
+        "catalogs cannot be used in a child whose parent used this library before the process was forked; use it in the "
+            + "child alone, or start a new process, as “spawn” of Python does")
 }
 
 /// The model behind a handle; nil for NULL.

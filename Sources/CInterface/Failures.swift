@@ -3,6 +3,7 @@ import CatalogEntities
 import Compute
 import Foundation
 import Imaging
+import Synchronization
 
 /// Why a call from C fails.
 struct InterfaceError: DescribedError {
@@ -11,8 +12,21 @@ struct InterfaceError: DescribedError {
     init(_ description: String) { self.description = description }
 }
 
+/// The process that called the library first; 0 before. No lock: after a fork, a `Mutex` that two threads want ends the
+/// process, since it names its owner by the number that the thread had in the parent.
+private let caller = Atomic<pid_t>(0)
+
+/// The process that called the library first; this one if there was none.
+@discardableResult
+func firstProcess() -> pid_t {
+    let id = getpid()
+    let (_, first) = caller.compareExchange(expected: 0, desired: id, ordering: .relaxed)
+    return first == 0 ? id : first
+}
+
 /// The result of `body`; nil if it throws, and `lookalike_error` says why.
 func reported<Result>(_ body: () throws -> Result) -> Result? {
+    firstProcess()
     do {
         return try body()
     } catch is CancellationError {

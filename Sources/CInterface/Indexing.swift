@@ -106,8 +106,9 @@ package func indexerIndexPath(
         try options.check()
         let entries = try ImageSource.entries(
             at: URL(fileURLWithPath: path), excluding: options.exclude ?? [])
-        let count = lookalike_wants_progress() ? entries.count() : nil
-        let report = try run(indexer, entries, options, total: count.map { Int64($0.items + $0.problems) } ?? -1)
+        let count = entries.count()
+        var report = try run(indexer, entries, options, total: Int64(count.items + count.problems))
+        report.notes += count.notes.map { .init(subject: path, text: $0) }
         guard options.prune ?? false else { return try copied(JSONLine.text(IndexAnswer(report))) }
         return try pruned(indexer, report, entries, options, subject: path)
     }

@@ -40,8 +40,6 @@ void lookalike_set_progress(void (*function)(void *context, int64_t done, int64_
     progress_context = context;
 }
 
-bool lookalike_wants_progress(void) { return progress; }
-
 void lookalike_report_progress(int64_t done, int64_t total) {
     if (progress) progress(progress_context, done, total);
 }

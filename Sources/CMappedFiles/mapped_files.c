@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "CMappedFiles.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -104,6 +105,11 @@ static void handle(int number, siginfo_t *info, void *context) {
 #endif
     if (!is_missing_page || !fill((uintptr_t)info->si_addr)) pass_on(number, info, context, is_fault);
     errno = error;
+}
+
+const char *lk_path_of_code(const void *address) {
+    Dl_info image;
+    return dladdr(address, &image) ? image.dli_fname : NULL;
 }
 
 bool lk_handle_missing_pages(void) {

@@ -68,10 +68,9 @@ public struct IndexEntries: Sequence, AsyncSequence, Sendable {
         return items.contains { $0.sameIDs != nil } ? nil : Set(items.map { ExactText($0.entity.id) })
     }
 
-    /// The number of items, of problems, of files that are no images, and of what each pattern left out. O(names) for a
-    /// folder.
-    package func count() -> (items: Int, problems: Int, otherFiles: Int, excluded: [String: Int]) {
-        var count = (items: 0, problems: 0, otherFiles: 0, excluded: [String: Int]())
+    /// The number of items and of problems, and what a folder has besides, for people. O(names) for a folder.
+    package func count() -> (items: Int, problems: Int, notes: [String]) {
+        var count = (items: 0, problems: 0, notes: [String]())
         func add(_ entry: Result<IndexItem, IndexProblem>) {
             if case .success = entry { count.items += 1 } else { count.problems += 1 }
         }
@@ -79,7 +78,13 @@ public struct IndexEntries: Sequence, AsyncSequence, Sendable {
         case .folder(let url, let exclusions):
             var scan = FolderScan(url, exclusions)
             while let entry = scan.next() { add(entry) }
-            (count.otherFiles, count.excluded) = (scan.otherFileCount, scan.excluded)
+            switch scan.otherFileCount {
+            case 0: break
+            case 1: count.notes.append("a file that is no image was skipped")
+            default: count.notes.append("\(scan.otherFileCount) files that are no images were skipped")
+            }
+            let excluded = scan.excluded.sorted { $0.key < $1.key }.map { "\($1) of “\($0)”" }
+            if !excluded.isEmpty { count.notes.append("left out: \(excluded.joined(separator: ", "))") }
         case .list(let list): list.forEach(add)
         case .made(let make): make().forEach(add)
         }

@@ -180,16 +180,7 @@ struct IndexCommand: ParsableCommand {
             bar.show($0.processed, of: count.items + count.problems)
         }
         bar.finish()
-        if count.otherFiles > 0 {
-            let files =
-                count.otherFiles == 1
-                ? "a file that is no image was" : "\(count.otherFiles) files that are no images were"
-            StandardError.print("note: \(files) skipped")
-        }
-        if !count.excluded.isEmpty {
-            let counts = count.excluded.sorted { $0.key < $1.key }.map { "\($1) of “\($0.escaped)”" }
-            StandardError.print("note: left out: \(counts.joined(separator: ", "))")
-        }
+        for note in count.notes { StandardError.print("note: \(note.escaped)") }
         for note in report.notes { StandardError.print("\(note)") }
         let new = report.problems.filter { !known.contains(FilePath($0.subject)?.absolute ?? "") }
         for problem in new { StandardError.print("\(problem)") }

@@ -332,7 +332,9 @@ static void check_changes(const char *folder) {
     }
     int64_t progress[2] = {0};
     lookalike_set_progress(keep_progress, progress);
+    const char *notes = "\"text\":\"left out: 1 of “2.jpg”\"";
     ANSWERS(lookalike_indexer_index_path(indexer, images, "{\"exclude\": [\"2.jpg\"]}"), "\"added\":2,");
+    ANSWERS(lookalike_indexer_index_path(indexer, images, "{\"exclude\": [\"2.jpg\"]}"), notes);
     CHECK(progress[0] == 2 && progress[1] == 2);
     lookalike_set_progress(NULL, NULL);
     ANSWERS(lookalike_folder_images(images), "0.jpg\",");

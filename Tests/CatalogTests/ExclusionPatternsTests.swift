@@ -61,10 +61,10 @@ struct ExclusionPatternsTests {
         #expect(try ids(["!@eaDir", "drafts"]).contains("@eaDir/a.jpg/SYNOPHOTO_THUMB_M"))
         #expect(
             try ImageSource.entries(at: images, excluding: ["drafts/"]).count() == (
-                4, 0, 0,
+                4, 0,
                 [
-                    "@eaDir/": 2, "#recycle/": 1, "__MACOSX/": 1, "*.lrdata/": 1, "**/*.photoslibrary/resources/": 1,
-                    "drafts/": 1,
+                    "left out: 1 of “#recycle/”, 1 of “**/*.photoslibrary/resources/”, 1 of “*.lrdata/”, 2 of “@eaDir/”, "
+                        + "1 of “__MACOSX/”, 1 of “drafts/”"
                 ]
             ))
     }

@@ -84,7 +84,7 @@ class Child:
     def result(self) -> Any:
         with os.fdopen(self._reading, "rb") as file:
             data = file.read()
-        os.waitpid(self.pid, 0)
+        _, status = os.waitpid(self.pid, 0)
         if not data:
-            raise AssertionError("the child has no result")
+            raise AssertionError(f"the child has no result, and ended with {os.waitstatus_to_exitcode(status)}")
         return pickle.loads(data)

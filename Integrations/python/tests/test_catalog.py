@@ -80,6 +80,20 @@ class MemoryTests(CatalogCase):
             self.catalog.index(iter([{"id": "x", "image": np.zeros((4, 4, 5), np.uint8)}]))
         self.assertEqual(self.catalog.index([]).added, 0)
 
+    def test_what_a_folder_has_besides(self) -> None:
+        images = os.path.join(self.folder, "images")
+        os.makedirs(os.path.join(images, "@eaDir"))
+        for name in ("a.jpg", "@eaDir/a.jpg"):
+            shutil.copy(covers(1)[0], os.path.join(images, name))
+        for progress in (False, lambda done, total: None):
+            report = self.catalog.index(images, progress=progress)
+            self.assertEqual(report.notes, (lookalike.Note(images, "left out: 1 of “@eaDir/”"),))
+        for name in ("b.txt", "c.txt"):
+            with open(os.path.join(images, name), "w") as file:
+                file.write("none")
+        skipped = lookalike.Note(images, "2 files that are no images were skipped")
+        self.assertEqual(self.catalog.index(images, prune=True).notes, (skipped, *report.notes))
+
     def test_pruning(self) -> None:
         images = os.path.join(self.folder, "images")
         os.mkdir(images)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import datetime
 import decimal
 import enum
+import os
 import pickle
+from typing import Any
 
 import lookalike
 import numpy as np
@@ -22,7 +24,7 @@ ROWS = [
 ]
 
 
-class Kind(str, enum.Enum):  # noqa: UP042 -- Python 3.10 has no StrEnum
+class Kind(str, enum.Enum):
     ALBUM = "album"
 
 
@@ -95,6 +97,30 @@ class ConditionTests(CatalogCase):
                 self.assertEqual(pickle.loads(pickle.dumps(expression)), expression)
                 found.add(tuple(ids))
         self.assertGreater(len(found), 12)
+
+    def test_numbers_with_many_digits(self) -> None:
+        """A text takes them for codes, and a number has several texts."""
+        decimals = (decimal.Decimal("0." + "12345678901234567890" + end) for end in "12")
+        groups: list[list[Any]] = [
+            [1234567890123456.0, 1234567890123456, decimal.Decimal("1234567890123456.00"), np.int64(1234567890123456)],
+            [1234567890123457],
+            [decimal.Decimal("0.00001234567890123"), 1.234567890123e-05],
+            [decimal.Decimal("1234567890.1234500"), 1234567890.12345],
+            [1 / 3],
+            [10**30],
+            [np.int64(2**60)],
+            [np.int64(2**60 + 1)],
+            *([each] for each in decimals),
+        ]
+        rows = [(f"{place}", value) for place, group in enumerate(groups) for value in group]
+        catalog = lookalike.Catalog(os.path.join(self.folder, "numbers"))
+        entities = [{"id": f"{place}-{number}", "x": value} for number, (place, value) in enumerate(rows)]
+        catalog.import_prints(np.eye(len(rows), 256), entities)
+        for place, number in rows:
+            expected = [entity["id"] for entity in entities if entity["id"].startswith(f"{place}-")]
+            for condition in (field("x") == number, field("x").isin([7, number]), ~(field("x") != number)):
+                with self.subTest(condition=str(condition)):
+                    self.assertEqual([entity["id"] for entity in catalog.entities(condition)], expected)
 
     def test_wherever_where_is(self) -> None:
         where = field("price") < 20

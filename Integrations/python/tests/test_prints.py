@@ -121,6 +121,26 @@ class PrintFileTests(unittest.TestCase):
         self.check(expected)
         np.testing.assert_array_equal(self.engine.embed(images), self.engine.embed(expected))
 
+    def test_a_file_of_others_is_not_written_over(self) -> None:
+        with self.assertRaisesRegex(ValueError, "prints.jsonl: has the name of the lines"):
+            self.engine.embed_to(os.path.join(self.folder, "prints.jsonl"), covers(1))
+        for values in (np.arange(1000.0), np.ones((3, self.engine.dimension), np.float32)):
+            np.save(self.output, values)
+            with self.assertRaisesRegex(lookalike.LookalikeError, "prints.npy: is there, without"):
+                self.engine.embed_to(self.output, covers(1))
+            np.testing.assert_array_equal(np.load(self.output), values)
+        # What a run leaves that is killed before its first line.
+        os.remove(self.output)
+        self.engine.embed_to(self.output, [])
+        with open(self.output, "rb") as file:
+            header = file.read()
+        for left in (b"", b"\0" * 128, header, header + self.engine.embed(covers(1)).tobytes()):
+            os.remove(os.path.join(self.folder, "prints.jsonl"))
+            with open(self.output, "wb") as file:
+                file.write(left)
+            self.assertEqual(self.engine.embed_to(self.output, covers(2)).added, 2)
+            self.check(covers(2))
+
     def test_no_images(self) -> None:
         report = self.engine.embed_to(self.output, [])
         self.assertEqual((report.added, report.problems), (0, ()))

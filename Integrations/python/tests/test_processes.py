@@ -10,6 +10,7 @@ import itertools
 import multiprocessing
 import os
 import pickle
+import shutil
 import signal
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from unittest import mock
 import _lookalike_program
 import lookalike
 import numpy as np
+from lookalike._library import library
 from support import Child, covers, drawn
 
 IMAGES = [drawn(seed) for seed in range(12)]
@@ -123,6 +125,46 @@ class ProcessTests(unittest.TestCase):
         # The children have ended theirs, and this process has what it had.
         self.check()
         self.assertEqual(worker_pid(self.engine), pid)
+
+    def test_threads_of_a_child_are_told_that_they_cannot_open_catalogs(self) -> None:
+        """One after the other is not enough: a lock that two of them want at the same time ends the process."""
+        path = os.fsencode(self.catalog.path)
+
+        def refusals(count: int) -> int:
+            return sum(library().lookalike_catalog_open(path, None, 0).value is None for _ in range(count))
+
+        def work() -> int:
+            with concurrent.futures.ThreadPoolExecutor(3) as pool:
+                others = [pool.submit(refusals, 10_000) for _ in range(3)]
+                return refusals(10_000) + sum(other.result() for other in others)
+
+        self.assertEqual([child.result() for child in [Child(work) for _ in range(2)]], [40_000] * 2)
+
+    def test_catalogs_in_a_child_whose_parent_has_threads_of_the_library(self) -> None:
+        """They would wait for these threads forever."""
+        program = """
+import os, signal, sys, lookalike, numpy
+rows = numpy.eye(2000, 64, dtype=numpy.float32)
+uses = [
+    lambda: lookalike.ExactSearch(rows).nearest(rows[:9]),
+    lambda: lookalike.Engine().embed(sys.argv[1]),
+    lambda: lookalike.resize(numpy.zeros((9, 9), numpy.uint8), (3, 3)),
+]
+uses[int(sys.argv[2])]()
+child = os.fork()
+if child == 0:
+    signal.alarm(60)
+    try:
+        lookalike.Catalog(sys.argv[1] + "-catalog").index([{"id": "a", "image": sys.argv[1]}])
+    except lookalike.LookalikeError as error:
+        os._exit(7 if "before the process was forked" in str(error) else 1)
+os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) & 255)
+"""
+        with tempfile.TemporaryDirectory() as folder:
+            image = shutil.copy(self.paths[0], folder)
+            for number in range(3):
+                command = [sys.executable, "-W", "ignore", "-c", program, image, str(number)]
+                self.assertEqual(subprocess.run(command, check=False, timeout=200).returncode, 7, number)
 
     def test_forks_of_a_process_without_an_open_catalog(self) -> None:
         command = [sys.executable, "-c", FORKING_PROGRAM, self.catalog.path, *self.paths]

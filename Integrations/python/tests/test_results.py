@@ -114,6 +114,10 @@ class ResultTests(SharedCatalogCase):
         entities = self.catalog.entities().to_pandas().set_index("id")
         self.assertEqual(entities["year"]["copper-horizon"], "2007")
         self.assertEqual(tuple(entities.loc["<small>", ["type", "attribute.type"]]), ("album", "copy"))
+        # An entity without a type may have an attribute of that name.
+        entities = lookalike.Entities([{"id": "a", "type": "x"}, {"id": "b", "attributes": {"type": "y"}}]).to_pandas()
+        self.assertEqual(list(entities["attribute.type"][1:]), ["y"])
+        self.assertTrue(entities["type"].isna()[1])
         groups = self.catalog.duplicates().to_pandas()
         self.assertEqual((list(groups["group"]), len(groups["id"].unique())), ([0, 0], 2))
 

@@ -37,7 +37,9 @@ def row(number: int, name: str) -> dict[str, Any]:
 class WaysIn(unittest.TestCase):
     def setUp(self) -> None:
         self.maxDiff = None
-        self.home = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.home = Path(folder.name)
         self.images = self.home / "images"
         for number, name in enumerate(NAMES):
             file = self.images / name

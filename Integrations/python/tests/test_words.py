@@ -6,12 +6,16 @@ from __future__ import annotations
 import json
 import math
 import os
+import shutil
 import struct
+import subprocess
+import sys
 import tempfile
 import unittest
 
 import lookalike
 import numpy as np
+from lookalike._library import library
 from support import covers
 
 WORDS = {"[PAD]": [9, 9, 9], "[UNK]": [0.1] * 3, "red": [1, 0, 0], "green": [0, 1, 0], "lamp": [0.5, 0.5, 0]}
@@ -99,6 +103,21 @@ class WordTests(unittest.TestCase):
             # The catalog keeps its model.
             with lookalike.Catalog(catalog.path) as again:
                 self.assertEqual(again.search_words("green", limit=1)[0].id, "green")
+
+    def test_the_default_model_is_the_one_beside_the_library(self) -> None:
+        """Wherever that is: not where Python is, and not in the checkout that the library was built from."""
+        source = os.path.realpath(library()._name)
+        with tempfile.TemporaryDirectory() as folder:
+            # Those that a wheel brings along are in the folder beside its own.
+            os.symlink(os.path.join(os.path.dirname(source), "../libs"), os.path.join(folder, "libs"))
+            os.mkdir(os.path.join(folder, "bin"))
+            copy = shutil.copy(source, os.path.join(folder, "bin"))
+            shutil.copy(self.model, os.path.join(folder, "bin", "default.safetensors"))
+            code = "from lookalike._model import Model; print(Model(None).digest)"
+            environment = {name: value for name, value in os.environ.items() if name != "LOOKALIKE_MODEL"}
+            environment |= {"LOOKALIKE_LIBRARY": copy, "PYTHONPATH": os.pathsep.join(sys.path)}
+            result = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=False)
+            self.assertEqual(result.stdout.decode().strip(), self.engine.model[1], result.stderr.decode())
 
     def test_labels(self) -> None:
         red, green = self.engine.label([plain(250, 0, 0), plain(0, 250, 0)], ["green", "lamp", "red"])

@@ -11,8 +11,7 @@ void lookalike_set_error(const char *text, lookalike_error_kind kind);
 // Whether the caller of this thread interrupts its call, by what it gave to lookalike_set_interrupt.
 bool lookalike_is_interrupted(void);
 
-// Whether the caller of this thread has given a function to lookalike_set_progress, and the call of that function.
-bool lookalike_wants_progress(void);
+// Calls the function that the caller of this thread has given to lookalike_set_progress, if there is one.
 void lookalike_report_progress(int64_t done, int64_t total);
 
 #endif

@@ -15,8 +15,8 @@
 // Threads. Any number of threads may use a handle, until one thread frees it. `threads` is the most threads that a call
 // computes on, its own among them; 0 for those that have nothing else to do. Results do not depend on it.
 //
-// Forks. The child of a fork may go on with arrays and images, in one thread. Models and catalogs that the parent has
-// opened are an error there, and so is every catalog if the parent has opened one, or an indexer.
+// Forks. The child of a fork may go on with arrays and images, in one thread. Models that the parent has opened are an
+// error there, and so is every catalog if the parent has called any of these functions that can fail.
 //
 // JSON. Entities, options and answers are JSON in UTF-8. Options may be NULL; a member that is not described is an
 // error.
@@ -203,8 +203,9 @@ void lookalike_image_free(lookalike_image *image);
 
 // Models and feature prints
 
-// Opens a model file, whose path is UTF-8; with NULL the default model, from the places where the command looks
-// for it, such as the folder that the environment variable LOOKALIKE_MODEL names, and /usr/share/lookalike.
+// Opens a model file, whose path is UTF-8; with NULL the default model, from the folder of this library, or the
+// places where the command looks for it, such as the folder that the environment variable LOOKALIKE_MODEL names, which
+// comes first, and /usr/share/lookalike.
 lookalike_model *lookalike_model_open(const char *path);
 
 // The number of components of a print; 0 for NULL.
@@ -360,7 +361,7 @@ char *lookalike_indexer_index(lookalike_indexer *indexer, bool (*next)(void *con
                               void *context, const char *options);
 
 // Indexes the images of a folder, or what a .csv, .tsv or .jsonl manifest names, as “lookalike index” does. A further
-// option is `exclude`, an array of patterns that leave files and folders out.
+// option is `exclude`, an array of patterns that leave files and folders out. The “notes” count what was left out.
 char *lookalike_indexer_index_path(lookalike_indexer *indexer, const char *path, const char *options);
 
 // Returns the paths of the images below a folder as a JSON array: those that lookalike_indexer_index_path indexes, and

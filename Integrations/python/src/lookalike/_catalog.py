@@ -49,6 +49,7 @@ class IndexReport:
     removed: tuple[str, ...] = ()
     """The ids of entities whose images are gone, with `prune`."""
     notes: tuple[Note, ...] = ()
+    """What was done otherwise than one may expect, such as how many files of a folder were left out."""
 
 
 @dataclass(frozen=True)
@@ -122,9 +123,9 @@ class Catalog(Closing):
     Everything is done in this process, by the library. Searches see what is indexed meanwhile, and a catalog that was
     made anew at the same path. Any number of threads share a catalog, and other threads of Python run during a call;
     `await asyncio.to_thread(catalog.search, photo)` does not block an event loop. An interrupt leaves the catalog
-    usable. After a fork, the child can open catalogs only if its parent has read and written none: calls are a
-    `LookalikeError` otherwise, so start such processes by “spawn” or “forkserver”. A copy that was pickled opens the
-    catalog anew.
+    usable. After a fork, the child can open catalogs only if its parent has used neither catalogs, nor engines, nor
+    arrays: calls are a `LookalikeError` otherwise, so start such processes by “spawn” or “forkserver”. A copy that was
+    pickled opens the catalog anew.
     """
 
     def __init__(

@@ -15,6 +15,9 @@ from lookalike._values import finite_number, plain, text
 
 __all__ = ["Condition", "Field", "field", "has_code", "near"]
 
+# Of a number in a condition.
+_MOST_SIGNS = 15
+
 
 @dataclass(frozen=True)
 class Condition:
@@ -74,10 +77,10 @@ class Field:
         return f"field({self.name!r})"
 
     def __eq__(self, value: object) -> Condition:  # type: ignore[override]
-        return self._is(f"= {_operand(value)}")
+        return self.isin([value])
 
     def __ne__(self, value: object) -> Condition:  # type: ignore[override]
-        return self._is(f"!= {_operand(value)}")
+        return ~self.isin([value])
 
     def __lt__(self, value: Any) -> Condition:
         return self._is(f"< {_operand(value)}")
@@ -101,7 +104,12 @@ class Field:
         """The field is one of the values."""
         if isinstance(values, str):
             raise TypeError(f"the values of isin are several, not the text {values!r}")
-        return self._is(f"in ({', '.join(map(_operand, values))})")
+        pairs = [(value, _operand(value)) for value in values]
+        condition = self._is(f"= {pairs[0][1]}" if len(pairs) == 1 else f"in ({', '.join(each for _, each in pairs)})")
+        # Of so many signs, a number without quotes is taken for a code, and compared as a text alone.
+        for operand in (each for value, each in pairs if len(each) > _MOST_SIGNS and _is_exact(value)):
+            condition |= self._is(f"in {operand}..{operand}")
+        return condition
 
     def startswith(self, prefix: str) -> Condition:
         """The field starts with a text."""
@@ -149,6 +157,14 @@ def condition_text(where: str | Condition) -> str:
 
 def _quoted(value: Any) -> str:
     return '"' + text("a text of a condition", value).replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _is_exact(value: Any) -> bool:
+    """Whether the library compares a number with no other one that is near: one of 64 bits, or of few digits."""
+    if isinstance(value, (int, np.integer, decimal.Decimal)) and not isinstance(value, bool):
+        is_whole = value == int(value)
+        return -(1 << 63) <= value < 1 << 63 if is_whole else len(value.normalize().as_tuple().digits) <= _MOST_SIGNS
+    return isinstance(value, (float, np.floating))
 
 
 def _operand(value: Any) -> str:

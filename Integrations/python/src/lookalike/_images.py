@@ -34,8 +34,10 @@ def is_one_image(images: Any) -> bool:
     """Whether this is an image, and not several: rows of pixels are not to be taken for images."""
     if isinstance(images, (str, os.PathLike, bytes, bytearray, memoryview)) or _is_of_pillow(images):
         return True
-    if isinstance(images, np.ndarray):
-        return images.ndim == 2 or images.ndim == 3 and images.shape[2] <= 4
+    if hasattr(images, "__array__"):
+        # Not an array of NumPy alone: a tensor is an iterable of its rows, too.
+        shape = getattr(images, "shape", ())
+        return len(shape) == 2 or len(shape) == 3 and shape[2] <= 4
     return hasattr(images, "read")
 
 
@@ -108,6 +110,8 @@ def pixel_array(image: Any) -> NDArray[np.uint8]:
     interfaces = ("__array__", "__array_interface__", "__array_struct__")
     if not any(hasattr(image, name) for name in interfaces):
         raise TypeError(f"{expected}, not {type(image).__name__}")
+    if isinstance(image, np.ma.MaskedArray):
+        raise TypeError("an image has a mask, which would be ignored; use its filled(…)")
     pixels = np.asarray(image)
     channels = 1 if pixels.ndim == 2 else pixels.shape[-1] if pixels.ndim == 3 else 0
     if pixels.dtype != np.uint8 or 0 in pixels.shape or not 1 <= channels <= 4:
@@ -194,7 +198,8 @@ def _with_plain_mode(image: Image.Image, *, is_of_file: bool) -> Any:
         return _managed(image)
     if mode == "F" or mode.startswith("I"):
         return _deep_gray(image, is_of_file=is_of_file)
-    is_gray = mode in ("1", "L", "LA", "La")
+    # Pillow before 9.1 loses a transparent shade on the way to LA.
+    is_gray = mode in ("1", "L", "LA", "La") and "transparency" not in image.info
     has_alpha = mode in ("LA", "La", "PA", "RGBA", "RGBa") or "transparency" in image.info
     if mode == "P" and image.palette and image.palette.mode.endswith("A"):
         has_alpha = True

@@ -50,6 +50,8 @@ class PrintFile:
         self._count = 0
         self._model, self._dimension = model, dimension
         lines_path = os.path.splitext(path)[0] + ".jsonl"
+        if lines_path == path:
+            raise ValueError(f"{path}: has the name of the lines beside it; use one that ends with .npy")
         # Made if they are not there, and not emptied if they are.
         self._rows, self._lines = (
             os.fdopen(os.open(name, os.O_RDWR | os.O_CREAT, 0o666), "r+b") for name in (path, lines_path)
@@ -81,6 +83,9 @@ class PrintFile:
         self._lines.truncate()
         if self._count > 0 and os.fstat(self._rows.fileno()).st_size < self._end_of_rows():
             raise LookalikeError(f"{path}: has fewer rows than {lines_path} has lines; remove both")
+        # They would be written over. Without lines, an interrupted run leaves a header of no rows, or not even that.
+        if self._count == 0 and self._rows.read(_HEADER_BYTES).strip(b"\0") not in (b"", self._header()):
+            raise LookalikeError(f"{path}: is there, without {lines_path} that names its rows; remove it")
 
     def append(self, images: dict[str, list[int] | None], prints: list[NDArray[np.float32]]) -> None:
         """Adds a row per image, which has its stamp from before it was read."""
@@ -102,9 +107,12 @@ class PrintFile:
     def _end_of_rows(self) -> int:
         return _HEADER_BYTES + self._count * self._dimension * 4
 
-    def _write_header(self) -> None:
+    def _header(self) -> bytes:
         header = {"descr": "<f4", "fortran_order": False, "shape": (self._count, self._dimension)}
+        start = b"\x93NUMPY\x01\x00" + struct.pack("<H", _HEADER_BYTES - 10)
+        return start + repr(header).encode().ljust(_HEADER_BYTES - 11) + b"\n"
+
+    def _write_header(self) -> None:
         self._rows.seek(0)
-        self._rows.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", _HEADER_BYTES - 10))
-        self._rows.write(repr(header).encode().ljust(_HEADER_BYTES - 11) + b"\n")
+        self._rows.write(self._header())
         self._rows.flush()

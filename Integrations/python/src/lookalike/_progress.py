@@ -7,8 +7,8 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Optional, Union
 
-Show = Callable[[int, Optional[int]], Any]  # noqa: UP045 -- Python 3.9
-Progress = Union[bool, Show]  # noqa: UP007 -- Python 3.9
+Show = Callable[[int, Optional[int]], Any]
+Progress = Union[bool, Show]
 """True for a bar of `tqdm`, or a function that is called with what is done, and of how many; None if it is not known
 of how many."""
 

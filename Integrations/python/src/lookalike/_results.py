@@ -18,6 +18,8 @@ __all__ = ["Duplicate", "DuplicateGroup", "DuplicateGroups", "Entities", "Match"
 
 # Entities that a notebook shows of a longer list.
 _MOST_SHOWN = 60
+# What an entity may have besides attributes.
+_FIELDS = ("id", "type", "title", "subtitle", "labels", "image", "images")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -149,8 +151,8 @@ class Entities(_Results[dict[str, Any]]):
         for entity in self:
             attributes = entity.get("attributes", {})
             known = {key: value for key, value in entity.items() if key != "attributes"}
-            # As conditions name an attribute that is called as another field.
-            yield known | {f"attribute.{key}" if key in known else key: value for key, value in attributes.items()}
+            # As conditions name an attribute that is called as another field, which this entity may not have.
+            yield known | {f"attribute.{key}" if key in _FIELDS else key: value for key, value in attributes.items()}
 
     def _repr_html_(self) -> str:
         figures = [

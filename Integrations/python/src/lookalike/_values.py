@@ -94,10 +94,8 @@ def rows(table: Any, keeps: Callable[[str, Any], bool] = lambda key, value: Fals
             raise TypeError(f"entity {number}, counted from 0, is a mapping, not {_kind(row)}")
         values = dict(row)
         for key, kind in narrow.items():
-            if isinstance(values.get(key), float):
-                values[key] = kind(values[key])
-            elif isinstance(values.get(key), list):
-                values[key] = [kind(each) if isinstance(each, float) else each for each in values[key]]
+            if key in values:
+                values[key] = _narrowed(values[key], kind)
         kept = {key: values.pop(key) for key in list(values) if keeps(key, values[key])}
         stored = plain(values, f"entity {number}, counted from 0") | kept
         for key, value in stored.items():
@@ -116,8 +114,8 @@ def _divided(text: str, separator: str) -> list[str]:
 
 
 def _narrow_columns(table: Any) -> dict[Any, Any]:
-    """The columns of numbers of 32 or 16 bits, of which libraries make numbers of 64 bits with other digits, and those
-    of lists of such numbers.
+    """The columns of numbers of 32 or 16 bits, of which libraries make numbers of 64 bits with other digits, also in
+    lists and structures.
 
     Raises `TypeError` for two columns of one name, of which libraries keep one.
     """
@@ -130,12 +128,26 @@ def _narrow_columns(table: Any) -> dict[Any, Any]:
     for name, count in Counter(name for name, _ in types).items():
         if count > 1:
             raise TypeError(f"the table has {count} columns “{name}”; rename them")
-    kinds = ((name, _NARROW.get(_LIST.sub(r"\1", str(kind).lower().removesuffix("[pyarrow]")))) for name, kind in types)
-    return {name: kind for name, kind in kinds if kind}
+    narrow = {}
+    for name, kind in types:
+        # Categories of pandas have a type of their own.
+        words = _FLOATS.findall(str(getattr(getattr(kind, "categories", None), "dtype", kind)).lower())
+        if len(set(words)) == 1 and words[0] in _NARROW:
+            narrow[name] = _NARROW[words[0]]
+    return narrow
 
 
-# As PyArrow and polars write it.
-_LIST = re.compile(r"(?:large_)?list(?:<\w+: |\()(\w+)[>)]")
+def _narrowed(value: Any, kind: Any) -> Any:
+    """A value with the numbers in it as they were."""
+    if isinstance(value, float):
+        return kind(value)
+    if isinstance(value, list):
+        return [_narrowed(each, kind) for each in value]
+    return {key: _narrowed(each, kind) for key, each in value.items()} if isinstance(value, dict) else value
+
+
+# Types of numbers, as PyArrow, polars and pandas write them within types of lists, too.
+_FLOATS = re.compile(r"\b(?:halffloat|float|float16|float32|float64|double)\b")
 _NARROW = {"float32": np.float32, "float": np.float32, "float16": np.float16, "halffloat": np.float16}
 
 
