@@ -337,18 +337,21 @@ struct CandidateSearch {
     /// inliers with none. Without thumbnails, as in a catalog elsewhere, nothing changes.
     func compareSiblings(_ verified: [VerifiedEntity], in image: PixelBuffer) async throws -> [VerifiedEntity] {
         var verified = verified
-        var left = verified.indices.filter {
+        let ordered = verified.indices.filter {
             verified[$0].outline != nil && !verified[$0].isMirrored
                 && verified[$0].inlierCount >= Self.fewestOfSibling
         }.sorted {
             (verified[$1].inlierCount, verified[$0].squaredDistance, $0)
                 < (verified[$0].inlierCount, verified[$1].squaredDistance, $1)
-        }.firstOfEachEntity { verified[$0].key }
+        }
+        // Each entity has the image with the most inliers first, which is not always the one that is shown.
+        let first = ordered.firstOfEachEntity { verified[$0].key }
+        var left = first + ordered.filter(Set(ordered).subtracting(first).contains)
         var places = 0
         while places < Self.mostPlaces, let place = left.first.flatMap({ verified[$0].outline }) {
             let group = left.filter { verified[$0].outline?.isAbout(place) == true }
             left = left.dropFirst().filter { !group.contains($0) }
-            guard group.count > 1 else { continue }
+            guard Set(group.map { verified[$0].entity }).count > 1 else { continue }
             places += 1
             var images: [(index: Int, thumbnail: PixelBuffer, outline: Quadrilateral)] = []
             for index in group.prefix(Self.mostSiblings) {
@@ -357,7 +360,8 @@ struct CandidateSearch {
                 else { continue }
                 images.append((index, thumbnail, outline))
             }
-            let agreements = TemplateComparison.agreements(of: image, with: images.map { ($0.thumbnail, $0.outline) })
+            let agreements = TemplateComparison.agreements(
+                of: image, with: images.map { ($0.thumbnail, $0.outline, verified[$0.index].entity) })
             try cancellation.check()
             for (image, agreement) in zip(images, agreements) { verified[image.index].agree(agreement) }
             // If even the likeliest is not shown, nor are those that could not be compared.
