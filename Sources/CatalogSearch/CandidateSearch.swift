@@ -51,6 +51,11 @@ struct CandidateSearch {
     /// The places of a query whose siblings are compared, and how many at each.
     private static let (mostPlaces, mostSiblings) = (3, 16)
 
+    /// Where so many of the compared entities have one picture, others are looked for among all prints: so many images.
+    private static let (manyCopies, mostCopies) = (4, 256)
+    /// The images with votes among which other pictures than those of many entities are looked for.
+    private static let mostVotes = 320
+
     /// The images with the nearest prints: of enough entities, where these have several.
     func scanPrints(timings: StageTimings?) async throws -> PrintScan {
         let start = ContinuousClock.now
@@ -67,9 +72,34 @@ struct CandidateSearch {
         }
     }
 
-    /// The images of the entities with the nearest prints, nearest first.
+    /// The images of the entities with the nearest prints, nearest first; of those with one picture, whose prints are
+    /// the same, a few.
     func candidates(of scan: PrintScan) -> [Int64] {
-        scan.nearest(without: excluded).prefix(Self.printCandidates).map(\.key)
+        var counts: [Float: Int] = [:]
+        return scan.nearest(without: excluded).filter {
+            counts[$0.squaredDistance, default: 0] += 1
+            return counts[$0.squaredDistance, default: 0] <= Self.manyCopies
+        }.prefix(Self.printCandidates).map(\.key)
+    }
+
+    /// The images with most votes. Of those with one picture there are a few: what a photo shows beside a shoe in
+    /// thirty sizes has fewer votes than each of them. ``withCopies(_:among:)`` finds the others.
+    private func mostVoted(by query: LocalFeatureQuery) async throws -> [Int64] {
+        var count = Self.featureCandidates
+        while true {
+            let voted = try await state.mostVoted(count, by: query, in: selection, without: excluded)
+            let prints = try await state.prints(of: voted)
+            var counts: [[Float]: Int] = [:]
+            let few = voted.filter {
+                guard let print = prints[$0] else { return true }
+                counts[print, default: 0] += 1
+                return counts[print, default: 0] <= Self.manyCopies
+            }
+            if few.count >= Self.featureCandidates || voted.count < count || count >= Self.mostVotes {
+                return Array(few.prefix(Self.featureCandidates))
+            }
+            count *= 4
+        }
     }
 
     /// The match threshold of the query; nil for a model without one.
@@ -188,9 +218,7 @@ struct CandidateSearch {
         _ query: LocalFeatureQuery, with printCandidates: [Int64], isMirrored: Bool = false, timings: StageTimings?
     ) async throws -> Verification {
         let start = ContinuousClock.now
-        let voted =
-            isMirrored
-            ? [] : try await state.mostVoted(Self.featureCandidates, by: query, in: selection, without: excluded)
+        let voted = isMirrored ? [] : try await mostVoted(by: query)
         timings?.add(ContinuousClock.now - start, to: .search)
         try cancellation.check()
         var candidates: [Int64] = []
@@ -337,18 +365,21 @@ struct CandidateSearch {
     /// inliers with none. Without thumbnails, as in a catalog elsewhere, nothing changes.
     func compareSiblings(_ verified: [VerifiedEntity], in image: PixelBuffer) async throws -> [VerifiedEntity] {
         var verified = verified
-        var left = verified.indices.filter {
+        let ordered = verified.indices.filter {
             verified[$0].outline != nil && !verified[$0].isMirrored
                 && verified[$0].inlierCount >= Self.fewestOfSibling
         }.sorted {
             (verified[$1].inlierCount, verified[$0].squaredDistance, $0)
                 < (verified[$0].inlierCount, verified[$1].squaredDistance, $1)
-        }.firstOfEachEntity { verified[$0].key }
+        }
+        // Each entity has the image with the most inliers first, which is not always the one that is shown.
+        let first = ordered.firstOfEachEntity { verified[$0].key }
+        var left = first + ordered.filter(Set(ordered).subtracting(first).contains)
         var places = 0
         while places < Self.mostPlaces, let place = left.first.flatMap({ verified[$0].outline }) {
             let group = left.filter { verified[$0].outline?.isAbout(place) == true }
             left = left.dropFirst().filter { !group.contains($0) }
-            guard group.count > 1 else { continue }
+            guard Set(group.map { verified[$0].entity }).count > 1 else { continue }
             places += 1
             var images: [(index: Int, thumbnail: PixelBuffer, outline: Quadrilateral)] = []
             for index in group.prefix(Self.mostSiblings) {
@@ -357,7 +388,8 @@ struct CandidateSearch {
                 else { continue }
                 images.append((index, thumbnail, outline))
             }
-            let agreements = TemplateComparison.agreements(of: image, with: images.map { ($0.thumbnail, $0.outline) })
+            let agreements = TemplateComparison.agreements(
+                of: image, with: images.map { ($0.thumbnail, $0.outline, verified[$0.index].entity) })
             try cancellation.check()
             for (image, agreement) in zip(images, agreements) { verified[image.index].agree(agreement) }
             // If even the likeliest is not shown, nor are those that could not be compared.
@@ -365,6 +397,52 @@ struct CandidateSearch {
             for index in group where verified[index].evidence.agreement == nil { verified[index].agree(best) }
         }
         return verified
+    }
+
+    /// Verified entities, and those that have the same pictures but were not compared: a shop may have one picture for
+    /// dozens of sizes, and there are only so many candidates. They are where the compared one is, as surely.
+    ///
+    /// - Parameter candidates: images of which some were not compared.
+    func withCopies(_ verified: [VerifiedEntity], among candidates: [Int64]) async throws -> [VerifiedEntity] {
+        if verified.isEmpty { return verified }
+        let compared = Set(verified.map(\.key))
+        var others = candidates.filter { !compared.contains($0) }
+        var prints = try await state.prints(of: compared.sorted() + others)
+        func areSame(_ one: Int64, _ other: Int64) -> Bool {
+            guard let own = prints[one], let theirs = prints[other] else { return false }
+            let distance = zip(own, theirs).reduce(0) { $0 + ($1.0 - $1.1) * ($1.0 - $1.1) }
+            return Double(distance.squareRoot()) <= MatchConfidence.largestDistanceOfSame
+        }
+        // The pictures by their surest images, each with the entities that have it.
+        var pictures: [(first: VerifiedEntity, entities: Set<Int64>)] = []
+        for entity in verified.sorted(by: { ($1.evidence.inliers, $0.key) < ($0.evidence.inliers, $1.key) }) {
+            if let own = pictures.firstIndex(where: { areSame($0.first.key, entity.key) }) {
+                pictures[own].entities.insert(entity.entity)
+            } else {
+                pictures.append((entity, [entity.entity]))
+            }
+        }
+        let shared = pictures.filter { $0.entities.count >= Self.manyCopies }.compactMap { prints[$0.first.key] }
+        if !shared.isEmpty {
+            let nearest = try await state.nearest(
+                Self.mostCopies, to: shared.map { FeaturePrint(vector: $0, model: model.identity) }, in: selection,
+                after: nil, recall: recall, cancellation: cancellation)
+            let keys = nearest.map(\.key).filter { prints[$0] == nil }
+            prints.merge(try await state.prints(of: keys)) { own, _ in own }
+            others += keys
+        }
+        var copies: [VerifiedEntity] = []
+        for key in others where !excluded.contains(ImageRow.entity(key)) {
+            guard let own = pictures.firstIndex(where: { areSame($0.first.key, key) }),
+                pictures[own].entities.insert(ImageRow.entity(key)).inserted
+            else { continue }
+            let first = pictures[own].first
+            copies.append(
+                VerifiedEntity(
+                    key: key, revision: state.revision.number, inlierCount: first.inlierCount, outline: first.outline,
+                    isMirrored: first.isMirrored, evidence: first.evidence, squaredDistance: first.squaredDistance))
+        }
+        return verified + copies
     }
 
     /// Verified entities with the leads of their evidence over that of others.

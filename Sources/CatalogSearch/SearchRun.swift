@@ -232,6 +232,7 @@ struct SearchRun {
             mostCrops: verified.isEmpty || hasTime() ? mostCrops : 0, timings: options.timings)
         if rectified.count > 1, hasTime() { rectified = try await search.compareSiblings(rectified, in: image) }
         rectified = try await search.withLeads(rectified)
+        if hasTime() { rectified = try await search.withCopies(rectified, among: candidates) }
         let surplus = search.surplus(of: rectified, mostObjects: options.maxObjects, threshold: threshold ?? 2)
         try search.state.check()
         return CatalogQuery(

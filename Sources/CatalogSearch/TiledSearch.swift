@@ -118,20 +118,21 @@ extension CandidateSearch {
             }
             .filter { $0.entity.outline != nil && $0.odds >= 0 }
             .sorted { ($1.odds, $0.entity.key) < ($0.odds, $1.entity.key) }
-        let places = Self.places(of: likely.map(\.entity))
+        // An entity whose front and back are shown is one object, where it is surest.
+        let places = Self.places(of: likely.map(\.entity).firstOfEachEntity(\.key))
         guard places.count > mostObjects else { return [] }
         let kept = places.prefix(mostObjects)
-        return Set(
-            likely.map(\.entity).filter { entity in
-                !(entity.outline.map { kept.contains(where: $0.hasPlace) } ?? false)
-            }.map(\.entity))
+        let found = likely.map(\.entity).filter { entity in
+            entity.outline.map { kept.contains(where: $0.hasPlace) } ?? false
+        }
+        return Set(likely.map(\.entity.entity)).subtracting(found.map(\.entity))
     }
 
     /// Whether there are entities at so many places that no distance makes unlikely.
     private func hasFound(_ mostObjects: Int, of verified: [Int64: VerifiedEntity]) -> Bool {
         let certain = verified.values.filter { $0.evidence.inliers >= model.confidence.mostInliers }
-        return certain.count >= mostObjects
-            && Self.places(of: certain.sorted { $0.key < $1.key }).count >= mostObjects
+            .sorted { $0.key < $1.key }.firstOfEachEntity(\.key)
+        return certain.count >= mostObjects && Self.places(of: certain).count >= mostObjects
     }
 
     private static func explains(_ entity: VerifiedEntity) -> Bool {

@@ -31,14 +31,15 @@ package enum TemplateComparison {
     /// For each image its correlation with the query where others of the template differ from it, as a share of the
     /// correlation elsewhere, about -0.2...1; nil if no other differs, or the query does not resolve it.
     ///
-    /// - Parameter images: with where the query shows each, as fractions of its sides.
+    /// - Parameter images: with where the query shows each, as fractions of its sides, and what each is an image of.
+    ///   Images of one thing, as by day and by night, speak against each other only where another thing is a rival.
     /// - Complexity: O(images · pixels of the grid).
     package static func agreements(
-        of query: PixelBuffer, with images: [(thumbnail: PixelBuffer, outline: Quadrilateral)]
+        of query: PixelBuffer, with images: [(thumbnail: PixelBuffer, outline: Quadrilateral, thing: Int64)]
     ) -> [Double?] {
         var agreements = [Double?](repeating: nil, count: images.count)
         guard images.count > 1 else { return agreements }
-        let (thumbnail, outline) = images[0]
+        let (thumbnail, outline, _) = images[0]
         let (longSide, pixels) = (
             Double(max(thumbnail.width, thumbnail.height)), Double(thumbnail.width * thumbnail.height)
         )
@@ -110,11 +111,17 @@ package enum TemplateComparison {
                 compared[other] = found
             }
         }
+        var ownOthers: [(index: Int, agreement: Double)] = []
         for other in images.indices where other != likeliest {
             guard let found = compared[other] ?? differing(likeliest, other) else { continue }
-            agreements[other] = found.other
-            agreements[likeliest] = min(agreements[likeliest] ?? found.one, found.one)
+            if images[other].thing == images[likeliest].thing {
+                ownOthers.append((other, found.other))
+            } else {
+                agreements[other] = found.other
+                agreements[likeliest] = min(agreements[likeliest] ?? found.one, found.one)
+            }
         }
+        if agreements[likeliest] != nil { for (index, agreement) in ownOthers { agreements[index] = agreement } }
         return agreements
     }
 }

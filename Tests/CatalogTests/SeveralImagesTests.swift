@@ -37,6 +37,23 @@ struct SeveralImagesTests {
 
     // MARK: Search
 
+    /// A photograph of the front and the back beside another thing.
+    @Test func anEntityThatIsShownTwiceIsOneObject() async throws {
+        try index([item("a", [1, 2]), item("b", [3]), item("c", [4, 5])])
+        var image = SampleImage.shapes(seed: 900, width: 1000, height: 640, count: 60)
+        for (seed, center) in [(1, SIMD2(170.0, 150.0)), (2, SIMD2(500, 150)), (3, SIMD2(320, 470))] {
+            let shown = Self.shapes(UInt64(seed))
+            image = image.drawing(shown, at: Placement(of: shown, degrees: 4, center: center))
+        }
+        let catalog = try Catalog(at: url)
+        let all = try await catalog.search(matching: image)
+        #expect(Set(all.map(\.id)) == ["a", "b"])
+        for count in 1...3 {
+            let found = try await catalog.search(matching: image, options: SearchOptions(maxObjects: count))
+            #expect(found.map(\.id) == all.prefix(count).map(\.id), "\(count)")
+        }
+    }
+
     @Test(arguments: SearchEffort.allCases)
     func anEntityIsFoundByAnyOfItsImages(effort: SearchEffort) async throws {
         try index([item("a", [1, 2, 3], type: "x"), item("b", [4], type: "y"), item("c", [5, 6], type: "x")])

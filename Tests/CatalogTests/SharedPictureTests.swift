@@ -16,16 +16,36 @@ struct SharedPictureTests {
     }
 
     /// A shop has one picture for all sizes of a shoe: a photograph finds them all, as surely as one alone.
-    @Test(arguments: [1, 2, 6]) func allEntitiesWithThePictureAreFound(copies: Int) async throws {
+    @Test(arguments: [1, 2, 6, 40]) func allEntitiesWithThePictureAreFound(copies: Int) async throws {
         let folder = try TemporaryFolder()
         let shoe = CoverFixture.cover(1)
         var images = (0..<copies).map { (id: "size\($0)", image: shoe) }
         images += (2..<8).map { (id: "c\($0)", image: CoverFixture.cover($0)) }
         let catalog = try Self.catalog(images, in: folder)
         let (photo, _) = CoverFixture.photograph(of: 1)
-        let matches = try await catalog.search(matching: photo, options: SearchOptions(limit: 20))
+        let matches = try await catalog.search(matching: photo, options: SearchOptions(limit: 100))
         #expect(Set(matches.map(\.id)) == Set((0..<copies).map { "size\($0)" }))
         #expect(matches.allSatisfy { $0.confidence > 0.95 && $0.inlierCount >= 12 }, "\(matches.map(\.confidence))")
+        let others = Condition.not(.contains(.id, "1"))
+        let some = try await catalog.search(matching: photo, options: SearchOptions(limit: 100, condition: others))
+        #expect(Set(some.map(\.id)) == Set((0..<copies).map { "size\($0)" }.filter { !$0.contains("1") }))
+    }
+
+    /// Two pictures fill a photo, and many entities have each, beside another image.
+    @Test(arguments: [3, 9, 30]) func allEntitiesWithTwoPicturesAreFound(copies: Int) async throws {
+        let folder = try TemporaryFolder()
+        let url = folder.file("catalog")
+        let indexer = try CatalogIndexer(at: url)
+        for index in 0..<copies {
+            for (shown, name) in [(0, "a"), (1, "b")] {
+                let images = [2 + index % 8, shown].map { IndexImage.pixels(CoverFixture.cover($0)) }
+                try await indexer.upsert(IndexItem(CatalogEntity(id: "\(name)\(index)"), images: images))
+            }
+        }
+        let (photo, _) = CoverFixture.photograph([(0, 1, 5, SIMD2(165, 240)), (1, 1, 355, SIMD2(475, 240))])
+        let matches = try await Catalog(at: url).search(matching: photo, options: SearchOptions(limit: 100))
+        #expect(Set(matches.map(\.id)) == Set((0..<copies).flatMap { ["a\($0)", "b\($0)"] }))
+        #expect(matches.allSatisfy { $0.imageIndex == 1 && $0.outline != nil })
     }
 
     /// A form that is filled in otherwise has the same layout, and is not the one in the catalog.

@@ -123,6 +123,27 @@ struct VerifiedSearchTests {
         }
     }
 
+    /// The image of an entity with the most inliers need not be the one that is shown.
+    @Test(arguments: 0..<4 as Range<UInt64>) func theTicketOfAnEntityWithSeveralIsFound(template: UInt64) async throws {
+        let folder = try TemporaryFolder()
+        let catalog = folder.file("catalog")
+        let indexer = try CatalogIndexer(at: catalog)
+        for entity in 0..<4 as Range<UInt64> {
+            let images = (0..<3 as Range<UInt64>).map { IndexImage.pixels(Self.ticket(template, 3 * entity + $0)) }
+            try await indexer.upsert(IndexItem(CatalogEntity(id: "\(entity)"), images: images))
+        }
+        let search = try Catalog(at: catalog)
+        for index in 0..<16 as Range<UInt64> {
+            let ticket = Self.ticket(template, index)
+            let photograph = SampleImage.blocks(seed: index, width: 640, height: 480).drawing(
+                ticket,
+                at: Placement(of: ticket, scale: 1, degrees: 90 * Double(index % 4) + 8, center: SIMD2(320, 240)))
+            let found = try await search.search(matching: photograph)
+            #expect(found.map(\.id) == (index < 12 ? ["\(index / 3)"] : []), "\(index)")
+            if let first = found.first { #expect(first.imageIndex == Int(index % 3)) }
+        }
+    }
+
     /// A picture, and below it words that the ticket sets.
     private static func ticket(_ template: UInt64, _ index: UInt64) -> PixelBuffer {
         let picture = SampleImage.shapes(seed: template, width: 420, height: 300)

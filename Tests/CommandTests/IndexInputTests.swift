@@ -53,6 +53,17 @@ import Testing
         #expect(second.status == 0 && second.output == "0 added, 0 updated, 3 unchanged, 2 not indexed\n", "\(second)")
         let missing = try Command.run("index", images, "--catalog", catalog, "--known-bad", "\(images)/none")
         #expect(missing.status == 1 && missing.errors.contains("none: cannot be read"), "\(missing)")
+        // The images of a manifest, wherever their rows are.
+        try folder.write("\(images)/bad.png\n", to: "known.txt")
+        let rows = ["p,images/a.png|images/bad.png", "q,images/bad.png"]
+        for lines in [rows, ["r,images/x/b.png"] + rows] {
+            let manifest = try folder.write("id,images\n" + lines.joined(separator: "\n"), to: "m.csv").path
+            let found = try Command.run("index", manifest, "--catalog", catalog, "--known-bad", list)
+            #expect(found.status == 0 && found.errors.contains("not indexed: 2"), "\(found)")
+        }
+        let other = try folder.write("id,images\nr,images/x/b.png\ns,images/x/new.png\n", to: "m.csv").path
+        let new = try Command.run("index", other, "--catalog", catalog, "--known-bad", list)
+        #expect(new.status == 3 && new.errors.contains("new.png: is of no known image format"), "\(new)")
     }
 
     @Test(arguments: ["\n", "\0"])
