@@ -194,8 +194,8 @@ struct SearchRun {
     /// A negative that shows something has a print this near to it, and is hardly further away than the image itself:
     /// 9 of 10 white icons that are found without these limits, and 3 in 100 photographs of other things.
     private static let (nearToNegative, negativeSlack) = (0.9, 0.04)
-    /// What is less sure is not taken from a negative: simple shapes resemble each other. Of icons that a catalog lacks
-    /// 1 of 60 is accepted then, with ½ it would be 9.
+    /// What is less sure is not taken from a negative: simple shapes resemble each other. Of 60 icons that a catalog
+    /// lacks 1 more is accepted then, with ½ it would be 6.
     private static let sureInNegative = 0.9
 
     /// The negative of an image in which nothing is found: a mark on a ground of the other brightness, as a white logo
