@@ -402,27 +402,22 @@ struct CandidateSearch {
     /// Verified entities, and those that have the same pictures but were not compared: a shop may have one picture for
     /// dozens of sizes, and there are only so many candidates. They are where the compared one is, as surely.
     ///
+    /// Pictures are the same whose prints are equal: those of tickets that differ in a digit may be as near as those of
+    /// one picture that was compressed twice.
+    ///
     /// - Parameter candidates: images of which some were not compared.
     func withCopies(_ verified: [VerifiedEntity], among candidates: [Int64]) async throws -> [VerifiedEntity] {
         if verified.isEmpty { return verified }
         let compared = Set(verified.map(\.key))
         var others = candidates.filter { !compared.contains($0) }
         var prints = try await state.prints(of: compared.sorted() + others)
-        func areSame(_ one: Int64, _ other: Int64) -> Bool {
-            guard let own = prints[one], let theirs = prints[other] else { return false }
-            let distance = zip(own, theirs).reduce(0) { $0 + ($1.0 - $1.1) * ($1.0 - $1.1) }
-            return Double(distance.squareRoot()) <= MatchConfidence.largestDistanceOfSame
-        }
-        // The pictures by their surest images, each with the entities that have it.
-        var pictures: [(first: VerifiedEntity, entities: Set<Int64>)] = []
+        // The pictures, each with its surest image and the entities that have it.
+        var pictures: [[Float]: (first: VerifiedEntity, entities: Set<Int64>)] = [:]
         for entity in verified.sorted(by: { ($1.evidence.inliers, $0.key) < ($0.evidence.inliers, $1.key) }) {
-            if let own = pictures.firstIndex(where: { areSame($0.first.key, entity.key) }) {
-                pictures[own].entities.insert(entity.entity)
-            } else {
-                pictures.append((entity, [entity.entity]))
-            }
+            guard let print = prints[entity.key] else { continue }
+            pictures[print, default: (entity, [])].entities.insert(entity.entity)
         }
-        let shared = pictures.filter { $0.entities.count >= Self.manyCopies }.compactMap { prints[$0.first.key] }
+        let shared = pictures.filter { $0.value.entities.count >= Self.manyCopies }.keys
         if !shared.isEmpty {
             let nearest = try await state.nearest(
                 Self.mostCopies, to: shared.map { FeaturePrint(vector: $0, model: model.identity) }, in: selection,
@@ -433,10 +428,9 @@ struct CandidateSearch {
         }
         var copies: [VerifiedEntity] = []
         for key in others where !excluded.contains(ImageRow.entity(key)) {
-            guard let own = pictures.firstIndex(where: { areSame($0.first.key, key) }),
-                pictures[own].entities.insert(ImageRow.entity(key)).inserted
+            guard let print = prints[key], let first = pictures[print]?.first,
+                pictures[print]?.entities.insert(ImageRow.entity(key)).inserted == true
             else { continue }
-            let first = pictures[own].first
             copies.append(
                 VerifiedEntity(
                     key: key, revision: state.revision.number, inlierCount: first.inlierCount, outline: first.outline,

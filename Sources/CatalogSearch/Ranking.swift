@@ -150,7 +150,7 @@ extension MatchConfidence {
     }
 
     /// Prints of one picture that was decoded, or compressed, in two ways are nearer than this.
-    static let largestDistanceOfSame = 0.02
+    private static let largestDistanceOfSame = 0.02
 
     /// The place of an entity by an image whose local features were compared.
     func place(_ entity: VerifiedEntity) -> RankedEntity {
