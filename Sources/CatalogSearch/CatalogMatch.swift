@@ -15,8 +15,8 @@ public struct CatalogMatch: Sendable, Hashable {
     /// threshold, which tell nothing of a probability.
     public let confidence: Double
     /// Where the query shows the image that matches, as fractions of the query's sides, clockwise from the image's own
-    /// top left; counterclockwise if the query shows it mirrored. The box around it where few features agree on a plane,
-    /// as on a building from another side. Nil if local features did not verify the match.
+    /// top left; counterclockwise if the query shows it mirrored. Where few features agree on a plane, as on a building
+    /// from another side, it is the box around that place. Nil if local features did not verify the match.
     public let outline: Quadrilateral?
     /// Whether the query shows the image as in a mirror.
     public let isMirrored: Bool
