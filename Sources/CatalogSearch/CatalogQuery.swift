@@ -15,7 +15,7 @@ public struct CatalogQuery: Sendable {
     package private(set) var verified: [VerifiedEntity]
     /// Whether all was done that the effort asks for. Without it a ``TimeBudget`` was spent before, and entities may be
     /// missing or less sure than they would be.
-    public let isComplete: Bool
+    public private(set) var isComplete: Bool
     /// Whether local features were compared: entities that were not found by them are less likely then.
     public let isVerified: Bool
     /// The number of the catalog's revision in which images were verified; nil if none were.
@@ -71,6 +71,13 @@ public struct CatalogQuery: Sendable {
         let near = (scan?.nearest(without: excluded) ?? []).first { !judged.contains($0.key) }.map(confidence.place)
         let places = verified.filter { !excluded.contains($0.entity) }.map(confidence.place) + [near].compactMap(\.self)
         return places.map(\.confidence).max() ?? 0
+    }
+
+    /// The same, and incomplete if further work was not done.
+    func complete(_ isComplete: Bool) -> CatalogQuery {
+        var copy = self
+        copy.isComplete = copy.isComplete && isComplete
+        return copy
     }
 
     /// The bounds that count for the query.

@@ -60,7 +60,7 @@ struct SearchRun {
         try await run.lookIntoMirror(extractor)
         try await run.compareDensely(analyzed.image, by: extractor)
         let decision = try await run.decide()
-        return try await run.lookIntoNegative(beside: decision, extractor) ?? decision
+        return try await run.lookIntoNegative(beside: decision, extractor)
     }
 
     /// Decides by prints that were made before.
@@ -201,12 +201,12 @@ struct SearchRun {
     /// The negative of an image in which nothing is found: a mark on a ground of the other brightness, as a white logo
     /// on dark cloth.
     ///
-    /// - Returns: nil if nothing is sure in it either.
+    /// - Returns: what is sure in the negative, or else what the image itself decided.
     private mutating func lookIntoNegative(
         beside decision: CatalogQuery, _ extractor: LocalFeatureExtractor
-    ) async throws -> CatalogQuery? {
+    ) async throws -> CatalogQuery {
         let isFound = decision.largestConfidence >= MatchBounds.accepted.minConfidence
-        guard try begins(!isFound && decision.matchThreshold != nil) else { return nil }
+        guard try begins(!isFound && decision.matchThreshold != nil) else { return decision.complete(isComplete) }
         let negative = analyzed.image.negative(longSide: Self.negativeSide)
         var run = self
         run.search.prints = try QueryEmbedder(search.model, crops: .whole).embed(
@@ -216,12 +216,12 @@ struct SearchRun {
         func nearest(_ scan: PrintScan) -> Double {
             scan.nearest(without: search.excluded).first?.distance ?? .infinity
         }
-        guard nearest(run.scan) < min(Self.nearToNegative, nearest(scan) + Self.negativeSlack) else { return nil }
+        guard nearest(run.scan) < min(Self.nearToNegative, nearest(scan) + Self.negativeSlack) else { return decision }
         (run.image, run.mostCrops, run.verified, run.dense) = (negative, Self.rectifiedCrops, [:], [:])
         try await run.verifyCandidates(features(of: negative, detail: .query, by: extractor))
         try await run.compareDensely(negative, by: extractor)
         let other = try await run.decide()
-        return other.largestConfidence >= Self.sureInNegative ? other : nil
+        return other.largestConfidence >= Self.sureInNegative ? other : decision.complete(other.isComplete)
     }
 
     private mutating func decide() async throws -> CatalogQuery {

@@ -65,4 +65,23 @@ struct MarkTests {
         }
         #expect(found >= 9 && wrong <= 2, "\(found) of 12 found, \(wrong) wrong")
     }
+
+    /// With every budget a search that says it is complete has found the mark.
+    @Test func aSearchWithoutTimeForTheNegativeIsIncomplete() async throws {
+        let folder = try TemporaryFolder()
+        let catalog = try Self.catalog(in: folder)
+        let images = try (UInt64(1)...4).map { try Self.mark($0, ink: Self.white, ground: (16, 30, 80)) }
+        var complete = 0
+        for image in images {
+            let whole = try await catalog.search(matching: image).map(\.id)
+            for seconds in 0..<16 {
+                let budget = TimeBudget(.seconds(seconds), clock: TimeBudgetTests.CountingClock())
+                let query = try await catalog.query(for: image, options: SearchOptions(budget: budget))
+                guard query.isComplete else { continue }
+                complete += 1
+                #expect(try await catalog.search(query).map(\.id) == whole, "\(seconds)")
+            }
+        }
+        #expect(complete > 4)
+    }
 }

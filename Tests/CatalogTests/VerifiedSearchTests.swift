@@ -333,7 +333,7 @@ struct CatalogEvaluationTests {
 
 struct TimeBudgetTests {
     /// Each look at the clock takes a second.
-    private final class CountingClock: Clock {
+    final class CountingClock: Clock {
         typealias Instant = ContinuousClock.Instant
 
         private let looks = Mutex(0)
