@@ -217,7 +217,7 @@ struct SearchRun {
             scan.nearest(without: search.excluded).first?.distance ?? .infinity
         }
         guard nearest(run.scan) < min(Self.nearToNegative, nearest(scan) + Self.negativeSlack) else { return decision }
-        (run.image, run.mostCrops, run.verified, run.dense) = (negative, Self.rectifiedCrops, [:], [:])
+        (run.image, run.mostCrops) = (negative, Self.rectifiedCrops)
         try await run.verifyCandidates(features(of: negative, detail: .query, by: extractor))
         try await run.compareDensely(negative, by: extractor)
         let other = try await run.decide()

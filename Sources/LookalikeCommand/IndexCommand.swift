@@ -183,7 +183,7 @@ struct IndexCommand: ParsableCommand {
         for note in count.notes { StandardError.print("note: \(note.escaped)") }
         for note in report.notes { StandardError.print("\(note)") }
         let new = report.problems.filter { problem in
-            // Of a manifest the row is named first, then the image, which keeps its name when rows are added.
+            // A problem of a manifest names the row, and then the image. When rows are added, the image keeps its name.
             !known.contains(FilePath(problem.subject)?.absolute ?? "")
                 && !problem.reason.ranges(of: ": ").contains {
                     known.contains(String(problem.reason[..<$0.lowerBound]))

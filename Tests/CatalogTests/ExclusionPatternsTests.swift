@@ -63,8 +63,8 @@ struct ExclusionPatternsTests {
             try ImageSource.entries(at: images, excluding: ["drafts/"]).count() == (
                 4, 0,
                 [
-                    "left out: 1 of “#recycle/”, 1 of “**/*.photoslibrary/resources/”, 1 of “*.lrdata/”, 2 of “@eaDir/”, "
-                        + "1 of “__MACOSX/”, 1 of “drafts/”"
+                    "left out: 1 of “#recycle/”, 1 of “**/*.photoslibrary/resources/”, 1 of “*.lrdata/”, "
+                        + "2 of “@eaDir/”, 1 of “__MACOSX/”, 1 of “drafts/”"
                 ]
             ))
     }

@@ -20,8 +20,8 @@ bool lk_has_missing_pages(int number);
 // else is left to the handler that was there before. False if the system refuses.
 bool lk_handle_missing_pages(void);
 
-// The path of the library or program that an address is in, which the system maps; NULL if it cannot be told. That of a
-// program is what it was called by.
+// The path of the library or program whose code has this address; NULL if the system knows none. The path of a program
+// is the one by which it was started.
 const char *lk_path_of_code(const void *address);
 
 #endif
