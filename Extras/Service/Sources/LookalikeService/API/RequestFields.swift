@@ -117,15 +117,16 @@ protocol RequestObject: Decodable {
 extension RequestObject {
     /// Decodes an object.
     ///
-    /// - Throws: `DecodingError`, and ``Problem`` for a key that an object has twice: one of its values would be lost.
+    /// - Throws: `DecodingError`, and ``Problem`` for a key that an object has twice, of which one value would be lost, and
+    ///   for a number that does not fit its field.
     init(json data: Data) throws {
         let object: Self
         do {
             object = try JSONDecoder().decode(KnownKeys<Self>.self, from: data).object
         } catch DecodingError.dataCorrupted(let context) where context.codingPath.isEmpty {
-            // The decoder says that of a number that does not fit, too, and not where it is.
+            // The decoder says that the text is not JSON of a number that does not fit, too, and not where it is.
             _ = try JSONDecoder().decode(JSONValue.self, from: data)
-            throw DecodingError.dataCorrupted(context)
+            throw Problem(.invalidJSON, "A number is not a whole number, or out of the range of its field.")
         }
         if let key = JSONShape(data).repeatedKey {
             throw Problem(.invalidJSON, "An object has the key “\(key.prefix(64))” twice.")
@@ -140,7 +141,8 @@ private struct KnownKeys<Object: RequestObject>: Decodable {
     init(from decoder: any Decoder) throws {
         let names = Set(Object.CodingKeys.allCases.map(\.stringValue))
         for key in try decoder.container(keyedBy: AnyKey.self).allKeys where !names.contains(key.stringValue) {
-            throw DecodingError.dataCorrupted(
+            throw DecodingError.typeMismatch(
+                Object.self,
                 .init(
                     codingPath: decoder.codingPath,
                     debugDescription: "the unknown key “\(key.stringValue.prefix(64))”"
