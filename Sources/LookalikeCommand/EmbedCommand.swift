@@ -8,8 +8,12 @@ struct EmbedCommand: AsyncParsableCommand {
         commandName: "embed",
         abstract: "Embeds images: prints their feature prints.",
         discussion: """
-            Prints one line of JSON per image: {"image":…,"model":…,"print":[…]}. With --output, writes \
-            a NumPy file instead: float32, one row per image, in the order given.
+            Prints one line of JSON per image: {"image":…,"model":…,"print":[…]}. With --output, writes a NumPy file \
+            instead: float32, one row per image, in the order given; and beside it a file of JSON lines of the same \
+            name, which ends in .jsonl and names the image of each row: {"image":…,"model":…}. A pipe gets the rows \
+            alone.
+
+            An image that cannot be read or embedded is reported and has no row. The exit status is 3 then.
             """,
         aliases: ["print"])
 
@@ -20,48 +24,83 @@ struct EmbedCommand: AsyncParsableCommand {
 
     @OptionGroup var jobs: JobsOption
     @OptionGroup var timing: TimingOptions
+    @OptionGroup var images: QueryImages
 
-    @Argument(
-        help: ArgumentHelp("Image files; “-” reads one from standard input.", valueName: "image"), completion: .images)
-    var images: [String]
-
-    private struct Line: Encodable {
+    /// What is printed of an image, or what names its row.
+    private struct Line: Codable {
         let image: String
         let model: String
-        let print: [Float]
+        var print: [Float]?
+    }
+
+    /// Images that are embedded together, by each thread.
+    private static let imagesPerThread = 4
+
+    func validate() throws {
+        if images.isEmpty { throw ValidationError("Missing an image.") }
     }
 
     func run() async throws {
         if let output { try OutputFile.check(output) }
+        let names = try output.flatMap { try Self.names(beside: $0) }
         let model = try model.load()
         let timings = timing.makeTimings()
-        var rows: [[Float]] = []
+        let threads = jobs.jobs ?? availableThreadCount
+        var (rows, lines) = ([[Float]](), Data())
         var failures = 0
-        for argument in images {
-            let options = model.decodingOptions
-            guard let image = QueryImage.readOrReport(argument, options: options, timings: timings, failures: &failures)
-            else { continue }
-            let print = try await QueryImage.resultOrReport(argument, failures: &failures) {
-                try model.featurePrint(for: image, threads: jobs.jobs, timings: timings)
+        var paths = try images.paths().makeIterator()
+        while true {
+            let part = (0..<Self.imagesPerThread * threads).compactMap { _ in paths.next() }
+            if part.isEmpty { break }
+            let prints = concurrentMap(part.count, threads: threads) { index in
+                Result {
+                    let image = try QueryImage.read(part[index], options: model.decodingOptions, timings: timings)
+                    return try model.featurePrint(
+                        for: image, threads: part.count == 1 ? threads : 1, timings: timings)
+                }
             }
-            guard let featurePrint = print else { continue }
-            if output == nil {
-                let line = Line(image: argument, model: featurePrint.model.digest, print: featurePrint.vector)
-                Swift.print(try JSONLine.text(line))
-            } else {
-                rows.append(featurePrint.vector)
+            for (path, result) in zip(part, prints) {
+                let print = try await QueryImage.resultOrReport(path, failures: &failures) { try result.get() }
+                guard let print else { continue }
+                var line = Line(image: path, model: print.model.digest)
+                if output == nil {
+                    line.print = print.vector
+                    Swift.print(try JSONLine.text(line))
+                } else {
+                    rows.append(print.vector)
+                    lines += Data((try JSONLine.text(line) + "\n").utf8)
+                }
             }
         }
         if let output {
-            // A file with rows missing would put later rows in the wrong place.
-            guard failures == 0 else {
-                StandardError.print("\(output.text): not written: \(failures) of \(images.count) images have no print")
-                throw ExitCode.someFailed
-            }
+            // Lines of other rows are never beside them.
+            if let names { unlink(names.absolute) }
             try OutputFile.write(NumPyFile.data(rows, columns: model.dimension), to: output)
+            if let names { try OutputFile.write(lines, to: names) }
         }
         timings?.printReport()
         if failures > 0 { throw ExitCode.someFailed }
+    }
+
+    /// The file that names the rows of another one; nil for a pipe or a device.
+    ///
+    /// - Throws: `ValidationError` if somebody else's file has its name.
+    private static func names(beside output: FilePath) throws -> FilePath? {
+        var status = stat()
+        let isThere = stat(output.absolute, &status) == 0
+        if output.absolute.hasPrefix("/dev/") || (isThere && status.st_mode & S_IFMT != S_IFREG) { return nil }
+        let suffix = URL(fileURLWithPath: output.text).pathExtension
+        let stem = suffix.isEmpty ? output.text : String(output.text.dropLast(suffix.count + 1))
+        guard let names = FilePath(stem + ".jsonl"), names.text != output.text else {
+            throw ValidationError("\(output.text.escaped) has the name of the lines beside it; use one with .npy.")
+        }
+        guard let first = try? String(contentsOfFile: names.absolute, encoding: .utf8).split(separator: "\n").first
+        else { return names }
+        guard (try? JSONDecoder().decode(Line.self, from: Data(first.utf8))) != nil else {
+            throw ValidationError(
+                "\(names.text.escaped) is there, and does not name rows of an earlier run; use another --output.")
+        }
+        return names
     }
 }
 

@@ -145,14 +145,8 @@ struct IndexCommand: ParsableCommand {
         guard isList else {
             return try ImageSource.entries(at: input.url, excluding: exclude)
         }
-        let list = FileHandle.standardInput.readDataToEndOfFile()
-        let lines = list.split(separator: list.contains(0) ? 0 : UInt8(ascii: "\n")).map { line in
-            // Windows ends a line with two characters.
-            String(
-                decoding: !list.contains(0) && line.last == UInt8(ascii: "\r") ? line.dropLast() : line, as: UTF8.self)
-        }
-        return ImageSource.entries(
-            ofImagesAt: lines.filter { !$0.isEmpty }, below: FilePath.currentFolder.folderURL)
+        let paths = QueryImages.paths(inList: FileHandle.standardInput.readDataToEndOfFile())
+        return ImageSource.entries(ofImagesAt: paths, below: FilePath.currentFolder.folderURL)
     }
 
     private func update(_ entries: IndexEntries) throws {
@@ -228,8 +222,7 @@ struct IndexCommand: ParsableCommand {
         do {
             text = try String(contentsOfFile: knownBad.absolute, encoding: .utf8)
         } catch {
-            let reason = (error as NSError).localizedDescription
-            throw CommandError(subject: knownBad.text, reason: "cannot be read: \(reason)")
+            throw CommandError(knownBad, cannotBe: "read", error)
         }
         return Set(text.split(whereSeparator: \.isNewline).compactMap { FilePath(String($0))?.absolute })
     }

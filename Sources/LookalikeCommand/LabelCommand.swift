@@ -41,9 +41,7 @@ struct LabelCommand: ParsableCommand {
     @Flag(help: "Print one line of JSON per image.")
     var json = false
 
-    @Argument(
-        help: ArgumentHelp("Image files; “-” reads one from standard input.", valueName: "image"), completion: .images)
-    var images: [String]
+    @OptionGroup var images: QueryImages
 
     private var names: [String] {
         labels.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
@@ -53,13 +51,14 @@ struct LabelCommand: ParsableCommand {
         if names.isEmpty { throw ValidationError("--labels has none.") }
         if !template.contains("{}") { throw ValidationError("--template lacks {}, the place of the label.") }
         if let limit, limit < 0 { throw ValidationError("--limit cannot be negative.") }
+        if images.isEmpty { throw ValidationError("Missing an image.") }
     }
 
     func run() throws {
         let model = try precision.loadModel(model)
         let labels = try ImageLabels(names, template: template, model: model)
         var failures = 0
-        for argument in images {
+        for argument in try images.paths() {
             guard
                 let image = QueryImage.readOrReport(
                     argument, options: model.decodingOptions, timings: nil, failures: &failures)

@@ -74,6 +74,17 @@ struct CommandError: Error, CustomStringConvertible {
     var description: String { "\(subject): \(reason)" }
 }
 
+extension CommandError {
+    /// - Parameter action: what failed, such as “read”.
+    init(_ path: FilePath, cannotBe action: String, _ error: any Error) {
+        let reason = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError ?? error as NSError
+        let words =
+            reason.domain == NSPOSIXErrorDomain
+            ? String(cString: strerror(CInt(reason.code))) : reason.localizedDescription
+        self.init(subject: path.text, reason: "cannot be \(action): \(words)")
+    }
+}
+
 extension ExitCode {
     /// Some images could not be read or embedded; everything else was done.
     static let someFailed = ExitCode(3)

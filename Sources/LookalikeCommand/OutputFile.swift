@@ -49,11 +49,7 @@ enum OutputFile {
                 try replace(file, with: data)
             }
         } catch {
-            let reason = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError ?? error as NSError
-            let words =
-                reason.domain == NSPOSIXErrorDomain
-                ? String(cString: strerror(CInt(reason.code))) : reason.localizedDescription
-            throw CommandError(subject: path.text, reason: "cannot be written: \(words)")
+            throw CommandError(path, cannotBe: "written", error)
         }
     }
 

@@ -3,7 +3,77 @@ import CommandProcess
 import Foundation
 import Lookalike
 
-/// The images that a command is given: files, or one from standard input.
+/// The images that a command is given: files, those of folders and of a list, or one from standard input.
+struct QueryImages: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            """
+            A list of further images and folders: a path per line, or each with a zero byte at its end. “-” reads it \
+            from standard input.
+            """, valueName: "file"),
+        completion: .file())
+    var filesFrom: FilePath?
+
+    @Argument(
+        help: ArgumentHelp(
+            "Image files, or folders, which are searched for images; “-” reads an image from standard input.",
+            valueName: "image"), completion: .images)
+    var arguments: [String] = []
+
+    var isEmpty: Bool { arguments.isEmpty && filesFrom == nil }
+
+    func validate() throws {
+        if filesFrom?.text == "-", arguments.contains("-") {
+            throw ValidationError("Standard input is an image or a list.")
+        }
+    }
+
+    /// The images in order, by their paths; “-” is that from standard input. A folder is listed when it is reached, and
+    /// what it has besides is noted then.
+    ///
+    /// - Throws: ``CommandError`` if the list cannot be read.
+    func paths() throws(CommandError) -> some Sequence<String> {
+        var listed: [String] = []
+        if let filesFrom {
+            do {
+                let list =
+                    filesFrom.text == "-" ? FileHandle.standardInput : try FileHandle(forReadingFrom: filesFrom.url)
+                listed = Self.paths(inList: try list.readToEnd() ?? Data())
+            } catch {
+                throw CommandError(filesFrom, cannotBe: "read", error)
+            }
+        }
+        return (arguments + listed).lazy.flatMap { argument in
+            guard argument != "-", let folder = FilePath(argument), folder.isFolder,
+                let entries = try? ImageSource.entries(at: folder.url)
+            else { return AnySequence([argument]) }
+            for note in entries.count().notes { StandardError.print("\(argument): note: \(note.escaped)") }
+            return AnySequence {
+                let entries = entries.makeIterator()
+                // One of several with the same id is a problem of a catalog alone.
+                return AnyIterator {
+                    entries.next().map { entry in
+                        switch entry {
+                        case .success(let item): item.entity.image
+                        case .failure(let problem): problem.subject
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// The paths of a list: one a line, or each with a zero byte at its end.
+    static func paths(inList list: Data) -> [String] {
+        let hasZeros = list.contains(0)
+        return list.split(separator: hasZeros ? 0 : UInt8(ascii: "\n")).map { line in
+            // Windows ends a line with two characters.
+            String(decoding: !hasZeros && line.last == UInt8(ascii: "\r") ? line.dropLast() : line, as: UTF8.self)
+        }.filter { !$0.isEmpty }
+    }
+}
+
+/// An image file, or standard input.
 enum QueryImage {
     /// Reads an image. A failure is printed and counted, so that the other images can be processed.
     static func readOrReport(
@@ -18,12 +88,16 @@ enum QueryImage {
         }
     }
 
-    /// The result of `body`. An image without a print is reported and counted like one that cannot be read.
+    /// The result of `body`. An image that cannot be read, or has no print, is reported and counted.
     static func resultOrReport<Result>(
         _ argument: String, prefix: String = "", failures: inout Int, _ body: () async throws -> Result
     ) async throws -> Result? {
         do {
             return try await body()
+        } catch let error as ImageError {
+            StandardError.print("\(prefix)\(error)")
+            failures += 1
+            return nil
         } catch let error as ModelError {
             StandardError.print("\(prefix)\(argument == "-" ? "standard input" : argument): \(error)")
             failures += 1

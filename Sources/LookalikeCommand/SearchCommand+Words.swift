@@ -41,7 +41,7 @@ extension SearchCommand {
             limit: limit ?? 10, bounds: bounds.bounds, condition: selection.condition, recall: effort.recall,
             timings: timings)
         var failures = 0
-        for argument in images.isEmpty ? [nil] : images.map(Optional.some) {
+        for argument in images.isEmpty ? AnySequence([nil]) : AnySequence(try images.paths().lazy.map { $0 }) {
             var image: PixelBuffer?
             if let argument {
                 image = QueryImage.readOrReport(

@@ -131,9 +131,7 @@ struct SearchCommand: AsyncParsableCommand {
     @OptionGroup var jobs: JobsOption
     @OptionGroup var timing: TimingOptions
 
-    @Argument(
-        help: ArgumentHelp("Image files; “-” reads one from standard input.", valueName: "image"), completion: .images)
-    var images: [String] = []
+    @OptionGroup var images: QueryImages
 
     func validate() throws {
         guard words != nil || !images.isEmpty else { throw ValidationError("Missing an image, or --words.") }
@@ -165,7 +163,7 @@ struct SearchCommand: AsyncParsableCommand {
         #endif
         var page = ContactSheet()
         var failures = 0
-        for argument in images {
+        for argument in try images.paths() {
             var options = catalog.decodingOptions(for: effort.effort)
             #if Barcodes
             // Narrow lines do not outlast a reduction.

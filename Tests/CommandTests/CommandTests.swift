@@ -224,8 +224,58 @@ import Testing
         let file = folder.file("prints.npy").path
         #expect(try Command.run("print", a, b, "--output", file).status == 0)
         #expect(try Data(contentsOf: URL(fileURLWithPath: file)).count == 128 + 2 * prints[0].count * 4)
-        #expect(try Command.run("print", a, "nowhere.png", "--output", folder.file("other.npy").path).status != 0)
-        #expect(!FileManager.default.fileExists(atPath: folder.file("other.npy").path))
+    }
+
+    /// A folder, an image of another folder, and one that is not there, by arguments and by a list.
+    @Test func rowsOfPrintsAreNamed() throws {
+        let folder = try Self.folder(3)
+        try folder.write("no image", to: "images/i1.png")
+        let (images, output) = (folder.file("images").path, folder.file("prints.npy"))
+        let other = try folder.write(SampleImage.blocks(seed: 9).pngData(), to: "other/b.png").path
+        let nowhere = folder.file("nowhere.png").path
+        let list = try folder.write("\(images)\r\n\n\(nowhere)\n\(other)", to: "list.txt").path
+        let (first, last) = (images + "/i0.png", images + "/i2.png")
+        let whole = try Command.run("embed", first, last, other)
+        struct Line: Decodable { let image: String; let print: [Float]? }
+        func lines(_ text: String) throws -> [Line] {
+            try text.split(separator: "\n").map { try JSONDecoder().decode(Line.self, from: Data($0.utf8)) }
+        }
+        let prints = try lines(whole.output).compactMap(\.print)
+        for arguments in [
+            [images, nowhere, other], ["--files-from", list], ["--files-from", "/dev/stdin"], ["--files-from", "-"],
+        ] {
+            let script = "\"$0\" embed --output \"$@\" < \"$LIST\""
+            let result = try Command.run(
+                executable: URL(fileURLWithPath: "/bin/sh"),
+                ["-c", script, Command.executable.path, output.path] + arguments, environment: ["LIST": list])
+            #expect(result.status == 3, "\(result.errors)")
+            #expect(result.errors.contains("i1.png: ") && result.errors.contains("nowhere.png: cannot be read"))
+            let names = try String(contentsOf: folder.file("prints.jsonl"), encoding: .utf8)
+            #expect(try lines(names).map(\.image) == [first, last, other])
+            let data = try Data(contentsOf: output)
+            #expect(data.dropFirst(128) == prints.joined().reduce(into: Data()) { data, value in
+                withUnsafeBytes(of: value.bitPattern.littleEndian) { data.append(contentsOf: $0) }
+            })
+        }
+        let foreign = try folder.write(#"{"id": "a", "image": "a.png"}"#, to: "mine.jsonl")
+        let refused = try Command.run("embed", first, "--output", folder.file("mine.npy").path)
+        #expect(refused.status == 64 && refused.errors.contains("does not name rows"), "\(refused.errors)")
+        #expect(try String(contentsOf: foreign, encoding: .utf8).contains("id"))
+        #expect(!FileManager.default.fileExists(atPath: folder.file("mine.npy").path))
+        #expect(try Command.run("embed", "--files-from", nowhere).errors.contains("nowhere.png: cannot be read: No such"))
+    }
+
+    /// Images of a folder are queries like any others.
+    @Test func aFolderIsSearchedFor() throws {
+        let folder = try Self.folder(3)
+        let (images, catalog) = (folder.file("images").path, folder.file("catalog").path)
+        #expect(try Command.run("index", images, "--catalog", catalog).status == 0)
+        let files = (0..<3).map { "\(images)/i\($0).png" }
+        let one = try Command.run("search", "--json", "--catalog", catalog, files[0], files[1], files[2])
+        #expect(one.output.split(separator: "\n").count == 3)
+        #expect(try Command.run("search", "--json", "--catalog", catalog, images).output == one.output)
+        let list = try folder.write(files.joined(separator: "\0"), to: "list").path
+        #expect(try Command.run("search", "--json", "--catalog", catalog, "--files-from", list).output == one.output)
     }
 
     @Test func aSIMDTargetCanBeForced() throws {
