@@ -134,9 +134,12 @@ struct CandidateSearch {
     /// Compares the dense descriptors of a query with those of the entities with the nearest prints, and of the
     /// verified ones. Entities whose features disagree are left as they are, and likely siblings.
     ///
-    /// - Parameter known: the descriptors of images that were read before.
+    /// - Parameters:
+    ///   - views: the descriptors of the query, and of parts of it. Of entities without an outline the view with most
+    ///     matches counts.
+    ///   - known: the descriptors of images that were read before.
     func compareDensely(
-        _ dense: DenseDescriptors, _ scan: PrintScan, _ verified: [Int64: VerifiedEntity],
+        _ views: [DenseDescriptors], _ scan: PrintScan, _ verified: [Int64: VerifiedEntity],
         known: [Int64: [UInt64]]
     ) async throws -> [Int64: VerifiedEntity] {
         let nearest = scan.nearest(without: excluded).prefix(Self.denseCandidates).map(\.key)
@@ -149,8 +152,10 @@ struct CandidateSearch {
         let images =
             keys.compactMap { key in known[key].map { (key: key, dense: $0) } }
             + missing.map { (key: $0.key, dense: $0.features.dense) }
-        let matches = concurrentMap(images.count, threads: availableThreadCount) {
-            cancellation.isCancelled ? 0 : dense.matchCount(with: images[$0].dense)
+        let matches = concurrentMap(images.count, threads: availableThreadCount) { index in
+            // Of flat things the center says nothing that keypoints do not.
+            let views = verified[images[index].key] == nil ? views[...] : views.prefix(1)
+            return cancellation.isCancelled ? 0 : views.map { $0.matchCount(with: images[index].dense) }.max() ?? 0
         }
         try cancellation.check()
         let distances = try await state.squaredDistances(of: images.map(\.key), to: prints)

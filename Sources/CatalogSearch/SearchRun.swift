@@ -180,13 +180,17 @@ struct SearchRun {
         verified.merge(found.verified) { $0.inlierCount >= $1.inlierCount ? $0 : $1 }
     }
 
+    /// A thing that fills less of the query than of its catalog image has more cells in the center of the query. Of 213
+    /// photographs of things with depth 5 more are accepted, and none without a target; a center of 50 % adds nothing.
+    private static let denseCenter = 0.72
+
     /// Things with depth, whose keypoints need not agree from another side, if nothing is found.
     private mutating func compareDensely(_ picture: PixelBuffer, by extractor: LocalFeatureExtractor) async throws {
         guard try begins(!hasSurelyFound) else { return }
-        let descriptors = measured(options.timings, .features) {
-            extractor.model.denseDescriptors(of: picture)
+        let views = measured(options.timings, .features) {
+            [picture, picture.centerCrop(Self.denseCenter)].map { extractor.model.denseDescriptors(of: $0) }
         }
-        verified = try await search.compareDensely(descriptors, scan, verified, known: dense)
+        verified = try await search.compareDensely(views, scan, verified, known: dense)
     }
 
     /// A negative has the long side of the finest keypoints' plane at most.
