@@ -222,6 +222,7 @@ import Synchronization
             let ended = self.willChange(name)
             var isChanged = false
             defer { ended(isChanged) }
+            var made: CatalogIndexer?
             do {
                 let indexer = try await opening(url) {
                     try await computing {
@@ -230,14 +231,19 @@ import Synchronization
                             executor: ComputeExecutor.indexing)
                     }
                 }
+                made = indexer
                 // The run makes the derived files of no entities.
                 _ = try await indexer.run(over: []).report()
+                let catalog = try await self.open(name, indexer: indexer)
                 isChanged = true
-                return (try await self.open(name, indexer: indexer), true)
+                return (catalog, true)
             } catch {
-                // If another process is writing, it is making the catalog.
-                if (error as? CatalogError)?.reason != .busy, !isThere, Catalog.state(of: url) == .unfinished {
+                // If another process is writing, it is making the catalog. A catalog without its derived files, for
+                // which a disk may have no space, is not what was asked for.
+                let isOwn = made != nil || Catalog.state(of: url) == .unfinished
+                if (error as? CatalogError)?.reason != .busy, !isThere, isOwn {
                     try? FileManager.default.removeItem(at: url)
+                    self.forget(name)
                 }
                 throw error
             }
