@@ -121,7 +121,7 @@ struct CatalogHandler: Sendable {
         guard let other = CatalogName(text) else { throw Problem(.invalidRequest, CatalogName.rule) }
         try context.require(other)
         guard other != name else { throw Problem(.invalidRequest, "A catalog is not swapped with itself.") }
-        try await service.store.swap(name, other)
+        try await service.store.swap(name, other) { try await service.tasks.check(thatNoneWritesTo: [name, other]) }
         return Response(status: .noContent)
     }
 
