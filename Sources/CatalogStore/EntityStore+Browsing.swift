@@ -82,9 +82,17 @@ extension EntityStore {
         }
         let few = try list.partOfFew(atMost: walk / 2, db)
         // A walk to the end would look at every entity.
-        let isWalked = few == nil && (limit < .max || condition.isEverything)
-        return try (isWalked ? list.walked(limit: limit, after: start, walk: walk, db) : nil)
-            ?? list.selected(limit: limit, after: start, from: few, db)
+        guard few == nil, limit < .max || condition.isEverything else {
+            return try list.selected(limit: limit, after: start, from: few, db)
+        }
+        let known = try knownRows(db)
+        let isKnown = try !condition.isEverything && known.hasRows(where: condition)
+        if !isKnown, let places = try list.walked(limit: limit, after: start, walk: walk, db) { return places }
+        // To test rows by a set is faster than by the condition, so that more of them are looked at.
+        let rows = try known.rows(where: condition)
+        list.rows = rows
+        let places = try list.walked(limit: limit, after: start, walk: max(walk, rows.count / 2) * 8, db)
+        return try places ?? list.selected(limit: limit, after: start, from: nil, db)
     }
 
     private static func entityState(_ db: Database) throws -> EntityState {
@@ -265,7 +273,7 @@ private struct EntityList {
 
     /// The places of a page, from entities in the list's order; nil if too few of as many satisfy the condition.
     func walked(limit: Int, after start: EntityPlace?, walk: Int, _ db: Database) throws -> [EntityPlace]? {
-        let walk = condition.isEverything || rows != nil ? .max : max(walk, limit)
+        let walk = condition.isEverything ? .max : max(walk, limit)
         let range = range
         let segments: [Segment] =
             switch order?.field {

@@ -271,14 +271,23 @@ struct KnownRows {
 
     /// The rows that satisfy a condition. O(entities that have the values), for each of its parts.
     func rows(where condition: Condition) throws -> RowSet {
-        func all() throws -> RowSet { try rows("all", "SELECT row FROM entity", of: .everything) }
+        func all() throws -> RowSet { try cached(rows("all", "SELECT row FROM entity", of: .everything)) }
         switch condition.form {
         case .not(let part): return try all().subtracting(rows(where: part))
         case .all(let parts):
             guard let first = parts.first else { return try all() }
             return try parts.dropFirst().reduce(rows(where: first)) { $0.intersection(try rows(where: $1)) }
         case .any(let parts): return try parts.reduce(RowSet()) { $0.union(try rows(where: $1)) }
-        default: return try rows("condition\0" + condition.description, condition.rowsOfOneField, of: condition)
+        default: return try cached(rows(of: condition))
+        }
+    }
+
+    /// Whether the rows of each part of a condition are known.
+    func hasRows(where condition: Condition) throws -> Bool {
+        switch condition.form {
+        case .not(let part): try hasRows(where: part)
+        case .all(let parts), .any(let parts): try parts.allSatisfy { try hasRows(where: $0) }
+        default: try updated(rows(of: condition)) != nil
         }
     }
 
@@ -287,23 +296,48 @@ struct KnownRows {
         try cached(
             Part(name: "text\0" + expression, byteCount: \.byteCount) {
                 try RowSet("SELECT rowid FROM entityText WHERE entityText MATCH \(expression)", db)
-            } update: { _, _ in
-                // FTS5 would look up the words again for each row.
-                nil
+            } update: { rows, changed in
+                rows.subtracting(changed).union(try self.rows(of: changed, having: expression))
             })
     }
 
-    private func rows(_ name: String, _ sql: SQL, of condition: Condition) throws -> RowSet {
-        try cached(
-            Part(name: name, byteCount: \.byteCount) {
-                try RowSet(sql, db)
-            } update: { rows, changed in
-                let found: SQL = """
-                    SELECT entity.row FROM json_each(\(changed.json)) AS changed \
-                    CROSS JOIN entity ON entity.row = changed.value WHERE \(condition.sqlForFewRows)
-                    """
-                return rows.subtracting(changed).union(try RowSet(found, db))
-            })
+    /// The entities of some rows that have the words of a text, from an index of their own: in that of all entities,
+    /// FTS5 would look up the words again for each row. O(text of the rows).
+    private func rows(of changed: RowSet, having expression: String) throws -> RowSet {
+        let texts: SQLRequest<Row> = """
+            SELECT entity.row, title, subtitle, labels, words FROM json_each(\(changed.json)) AS changed \
+            CROSS JOIN entity ON entity.row = changed.value
+            """
+        return try DatabaseQueue().write { own in
+            try own.execute(
+                sql: """
+                    CREATE VIRTUAL TABLE entityText USING fts5(
+                        title, subtitle, labels, words, \(CatalogSchema.textIndexOptions))
+                    """)
+            let insertion = try own.makeStatement(
+                sql: "INSERT INTO entityText (rowid, title, subtitle, labels, words) VALUES (?, ?, ?, ?, ?)")
+            for row in try texts.fetchAll(db) {
+                try insertion.execute(arguments: StatementArguments(row.databaseValues))
+            }
+            return try RowSet("SELECT rowid FROM entityText WHERE entityText MATCH \(expression)", own)
+        }
+    }
+
+    /// Those of a condition on one field.
+    private func rows(of condition: Condition) -> Part<RowSet> {
+        rows("condition\0" + condition.description, condition.rowsOfOneField, of: condition)
+    }
+
+    private func rows(_ name: String, _ sql: SQL, of condition: Condition) -> Part<RowSet> {
+        Part(name: name, byteCount: \.byteCount) {
+            try RowSet(sql, db)
+        } update: { rows, changed in
+            let found: SQL = """
+                SELECT entity.row FROM json_each(\(changed.json)) AS changed \
+                CROSS JOIN entity ON entity.row = changed.value WHERE \(condition.sqlForFewRows)
+                """
+            return rows.subtracting(changed).union(try RowSet(found, db))
+        }
     }
 
     /// Something that is cached.

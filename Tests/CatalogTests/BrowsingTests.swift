@@ -217,7 +217,8 @@ struct BrowsingTests {
             entity.type = ["album", "Poster", nil, "new \(round)"].randomElement(using: &random) ?? nil
             entity.attributes["sku"] = "\(Bool.random(using: &random) ? "sku" : "sKu") \(round % 4 * 3)"
             entity.attributes["price"] = ["9.9", "7", nil, "Über", "über"].randomElement(using: &random) ?? nil
-            entity.labels = [["Sold", "sold"], ["SOLD"], [], ["fresh"]].randomElement(using: &random) ?? []
+            entity.labels = [["Sold", "sold"], ["SOLD"], [], ["fresh", "new"]].randomElement(using: &random) ?? []
+            entity.title = ["Łódź bus", "The bus at night", nil, "New"].randomElement(using: &random) ?? nil
             switch kind {
             case 0:
                 entity.id = "round \(round)"
@@ -256,6 +257,10 @@ struct BrowsingTests {
             }
             for (condition, holds) in Self.conditions {
                 try await expectFacets(of: entities.filter(holds), among: entities, catalog, condition, nil)
+            }
+            for (text, matches) in Self.texts {
+                let found = entities.filter(matches)
+                try await expectFacets(of: found, among: entities, catalog, .everything, text)
             }
             try #require(try await catalog.info.entityCount == entities.count, "seed \(seed), round \(round)")
         }

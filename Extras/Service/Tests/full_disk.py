@@ -11,6 +11,7 @@ less than half of the reserve, removals succeed.
 
 import argparse
 import base64
+import hashlib
 import http.client
 import json
 import os
@@ -37,41 +38,51 @@ def image(index):
     return base64.b64encode(COVERS[index]).decode()
 
 
+def image_id(index):
+    return hashlib.sha256(COVERS[index]).hexdigest()[:16]
+
+
 BATCH = lines({"id": "n", "image": image(3)}, {"id": "a", "delete": True})
 CHANGES = {
     "make a catalog": ("PUT", "/v1/catalogs/other"),
     "put": ("PUT", f"{SHOP}/entities/n?title=new", COVERS[3]),
     "replace": ("PUT", f"{SHOP}/entities/a?title=new&undo=true", COVERS[4]),
     "change": ("PATCH", f"{SHOP}/entities/a", b'{"title":"new"}', JSON),
+    "add an image": ("POST", f"{SHOP}/entities/a/images?undo=true", COVERS[4]),
+    "remove an image": ("DELETE", f"{SHOP}/entities/b/images/{image_id(5)}"),
     "change those of a filter": ("PATCH", f"{SHOP}/entities?filter=everything", b'{"title":"new"}', JSON),
     "batch": ("POST", f"{SHOP}/entities:batch", BATCH, LINES),
     "task": ("POST", f"{SHOP}/entities:batch", BATCH, LINES, {"Prefer": "respond-async"}),
     "swap": ("POST", f"{SHOP}/swap", b'{"with":"second"}', JSON),
     "snapshot": ("POST", f"{SHOP}/snapshot"),
     "restore": ("POST", "/v1/catalogs/second/restore", None, "application/x-tar"),
+    "try to restore": ("POST", "/v1/catalogs/second/restore?dry-run=true", None, "application/x-tar"),
     "undo": ("POST", f"{SHOP}/entities/u/undo"),
     "remove": ("DELETE", f"{SHOP}/entities/a"),
     "remove those of a filter": ("DELETE", f"{SHOP}/entities?filter=id%20in%20(a,%20b)"),
     "remove a catalog": ("DELETE", "/v1/catalogs/second"),
 }
-REMOVALS = {"remove", "remove those of a filter", "remove a catalog", "swap"}
+REMOVALS = {"remove", "remove an image", "remove those of a filter", "remove a catalog", "swap"}
 
 
 def state(service):
-    """What all catalogs have, by name: titles and whether there is a thumbnail, by id."""
+    """What all catalogs have, by name: titles and images, by id."""
     _, answer = service.send("GET", "/v1/catalogs")
     catalogs = {}
     for name in [catalog["name"] for catalog in json.loads(answer)["catalogs"]]:
         status, answer = service.send("GET", f"/v1/catalogs/{name}/entities")
         assert status == 200, (name, status, answer)
         catalogs[name] = {
-            entity["id"]: (
-                entity.get("title"),
-                service.send("GET", f"/v1/catalogs/{name}/entities/{entity['id']}/thumbnail")[0],
-            )
+            entity["id"]: (entity.get("title"), images(service, f"/v1/catalogs/{name}/entities/{entity['id']}"))
             for entity in json.loads(answer)["entities"]
         }
     return catalogs
+
+
+def images(service, entity):
+    """The ids of an entity's images that have thumbnails."""
+    found = json.loads(service.send("GET", f"{entity}/images")[1])["images"]
+    return [each["id"] for each in found if service.send("GET", each["thumbnail"])[0] == 200]
 
 
 def outcome(name, before):
@@ -81,17 +92,23 @@ def outcome(name, before):
     if name == "make a catalog":
         after["other"] = {}
     elif name == "put":
-        shop["n"] = ("new", 200)
-    elif name in ("replace", "change"):
-        shop["a"] = ("new", 200)
+        shop["n"] = ("new", [image_id(3)])
+    elif name == "replace":
+        shop["a"] = ("new", [image_id(4)])
+    elif name == "change":
+        shop["a"] = ("new", shop["a"][1])
+    elif name == "add an image":
+        shop["a"] = ("old", shop["a"][1] + [image_id(4)])
+    elif name == "remove an image":
+        shop["b"] = ("old", shop["b"][1][:1])
     elif name == "change those of a filter":
-        after["shop"] = {key: ("new", 200) for key in shop}
+        after["shop"] = {key: ("new", ids) for key, (_, ids) in shop.items()}
     elif name == "swap":
         after["shop"], after["second"] = second, shop
     elif name == "restore":
         after["second"] = dict(shop)
     elif name == "undo":
-        shop["u"] = ("old", 200)
+        shop["u"] = ("old", [image_id(3)])
     elif name in ("remove", "remove those of a filter"):
         for key in "a" if name == "remove" else "ab":
             del shop[key]
@@ -105,7 +122,7 @@ def line_outcome(problems, before):
     after = {**before, "shop": dict(before["shop"])}
     made = [not problem or "is stored" in problem["detail"] for problem in problems]
     if made[0]:
-        after["shop"]["n"] = (None, 200)
+        after["shop"]["n"] = (None, [image_id(3)])
     if made[1]:
         after["shop"].pop("a", None)
     return after
@@ -136,7 +153,7 @@ def trial(options, made, disk, name, space):
         assert status == 200, status
         method, path, *rest = CHANGES[name]
         body, kind, headers = (*rest, None, None, None)[:3]
-        if name == "restore":
+        if name in ("restore", "try to restore"):
             body = service.send("POST", f"{SHOP}/snapshot")[1]
         if name == "undo":
             connection = http.client.HTTPConnection("127.0.0.1", service.port)
@@ -218,6 +235,7 @@ def main():
         for index, entity in enumerate(ids):
             path = f"/v1/catalogs/{catalog}/entities/{entity}?title=old"
             assert service.send("PUT", path, COVERS[index])[0] == 201
+    assert service.send("POST", f"{SHOP}/entities/b/images", COVERS[5])[0] == 201
     service.end(15)
     trials, findings = 0, 0
     for options.reserve in ("0", str(RESERVE)):

@@ -285,8 +285,13 @@ import Testing
             #expect(reply.headers["access-control-allow-origin"] == "https://shop.example")
             let asked = try await server.send("OPTIONS", "/v1/catalogs/covers/search", origin)
             #expect(asked.status == 204)
-            #expect(asked.headers["access-control-allow-headers"]?.lowercased().contains("if-match") == true)
-            #expect(reply.headers["access-control-expose-headers"]?.contains("Retry-After") == true)
+            for (field, names) in [
+                ("access-control-allow-headers", ["If-Match", "Prefer", "X-Request-Id"]),
+                ("access-control-expose-headers", ["Retry-After", "Preference-Applied", "X-Request-Id", "X-Undo"]),
+            ] {
+                let list = (field.contains("allow") ? asked : reply).headers[field]?.lowercased() ?? ""
+                for name in names { #expect(list.contains(name.lowercased()), "\(name)") }
+            }
             for method in ["GET", "OPTIONS"] {
                 let other = try await server.send(method, "/v1/catalogs", ["Origin": "https://x.example"])
                 #expect(other.status == 403 && other.headers["access-control-allow-origin"] == nil)

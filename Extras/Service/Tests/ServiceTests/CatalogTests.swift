@@ -641,6 +641,31 @@ import Testing
             #expect(metrics.contains("\nlookalike_backup_timestamp_seconds{catalog=\"covers\"} "))
             #expect(metrics.contains("\nlookalike_backup_failures_total 0.0\n"))
         }
+        // A new service knows the backups of the one before, and takes away what that had begun.
+        let home = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: home) }
+        let folder = home.appendingPathComponent(".backups/covers")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let part = folder.appendingPathComponent(".2026-01-01T000000Z.part")
+        try Data("begun".utf8).write(to: part)
+        @Sendable func metric(_ server: TestServer) async throws -> Bool {
+            try await server.send("GET", "/metrics").text.contains("\nlookalike_backup_timestamp_seconds{")
+        }
+        try await TestServer.run(folder: home, configure: configure) { (server: TestServer) async throws -> Void in
+            while try await !metric(server) { try await Task.sleep(for: .milliseconds(20)) }
+            #expect(!FileManager.default.fileExists(atPath: part.path))
+        }
+        let rarely: @Sendable (inout ServiceConfiguration) -> Void = {
+            $0.backups = .init(every: .seconds(3), keep: 2)
+        }
+        try await TestServer.run(covers: false, folder: home, configure: rarely) {
+            (server: TestServer) async throws -> Void in
+            // The one before has made it just now.
+            while try await !metric(server) { try await Task.sleep(for: .milliseconds(20)) }
+            // A catalog that is gone has none that could get old.
+            #expect(try await server.send("DELETE", "/v1/catalogs/covers").status == 204)
+            while try await metric(server) { try await Task.sleep(for: .milliseconds(20)) }
+        }
         for (interval, keep) in [(0, 1), (1, 0)] {
             var configuration = ServiceConfiguration(catalogs: FileManager.default.temporaryDirectory)
             configuration.backups = .init(every: .seconds(interval), keep: keep)

@@ -45,6 +45,80 @@ import Testing
         }
     }
 
+    /// They were ignored: a removal with `dry-run=true` removed, and a list with a filter was that of all.
+    @Test func fieldsAndTagsThatAreNotReadAreRefused() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            let (covers, entity) = ("/v1/catalogs/covers", Self.path + "/salt-signal")
+            #expect(try await server.send("PUT", "/v1/catalogs/next").status == 201)
+            let (json, lines) = ("application/json", "application/x-ndjson")
+            for (method, path, type, body) in [
+                ("GET", "/v1/catalogs?limit=1", json, ""), ("GET", covers + "?fields=name", json, ""),
+                ("PUT", "/v1/catalogs/new?dry-run=true", json, ""), ("DELETE", covers + "?dry-run=true", json, ""),
+                ("POST", covers + "/swap?dry-run=true", json, #"{"with": "next"}"#),
+                ("POST", covers + "/snapshot?since=1", json, ""),
+                ("POST", covers + "/entities:batch?dry-run=true", lines, #"{"id": "salt-signal", "delete": true}"#),
+                ("PATCH", entity + "?undo=true", json, #"{"title": null}"#),
+                ("DELETE", entity + "?undo=true", json, ""),
+                ("POST", entity + "/undo?dry-run=true", json, ""), ("GET", "/v1/tasks?status=running", json, ""),
+                ("DELETE", "/v1/tasks/a?force=true", json, ""),
+            ] {
+                let reply = try await server.send(method, path, ["Content-Type": type], body: Data(body.utf8))
+                #expect(try (reply.status, reply.code) == (400, "invalid-request"), "\(method) \(path)")
+                #expect(reply.text.contains("unknown field"))
+            }
+            for (method, path, type, body) in [
+                ("DELETE", covers, json, ""), ("POST", covers + "/swap", json, #"{"with": "next"}"#),
+                ("PATCH", Self.path + "?filter=everything", json, #"{"title": null}"#),
+                ("DELETE", Self.path + "?filter=everything", json, ""),
+                ("POST", covers + "/entities:batch", lines, #"{"id": "salt-signal", "delete": true}"#),
+                ("POST", covers + "/restore", "application/x-tar", ""),
+            ] {
+                for field in ["If-Match", "If-None-Match"] {
+                    let headers = ["Content-Type": type, field: "\"a\""]
+                    let reply = try await server.send(method, path, headers, body: Data(body.utf8))
+                    #expect(try (reply.status, reply.code) == (400, "invalid-request"), "\(method) \(path)")
+                }
+            }
+            #expect(try await server.send("PUT", covers, ["If-None-Match": "*"]).code == "precondition-failed")
+            #expect(try await server.send("PUT", covers, ["If-Match": "*"]).code == "invalid-request")
+            for (hasFeatures, status) in [(true, 200), (false, 409)] {
+                #expect(try await server.json("PUT", covers, ["localFeatures": hasFeatures]).status == status)
+            }
+            #expect(try await server.send("PUT", "/v1/catalogs/new", ["If-None-Match": "*"]).status == 201)
+            #expect(try await server.send("GET", covers).json["entities"] as? Int == DemoCovers.ids.count)
+            #expect(try await server.send("GET", entity).json["title"] as? String != nil)
+        }
+    }
+
+    /// Tags were those of thumbnails: prints have none, and images may have the same one.
+    @Test func anotherPrintOrImageIsAnotherTag() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            let images = try ["salt-signal", "night-bus-to-porto"].map(DemoCovers.image)
+            var bodies: [(type: String, data: Data)] = []
+            for image in images {
+                let made = try await server.send("POST", "/v1/prints", body: image).json
+                let print = try #require((made["prints"] as? [Any])?.first)
+                bodies.append(("application/json", try JSONSerialization.data(withJSONObject: ["print": print])))
+            }
+            // What follows the end of a JPEG file is no part of the picture.
+            bodies += [("image/jpeg", images[0]), ("image/jpeg", images[0] + Data(count: 4))]
+            var tags: [String] = []
+            for body in bodies {
+                var headers = ["Content-Type": body.type]
+                if let last = tags.last { headers["If-Match"] = last }
+                let put = try await server.send("PUT", Self.path + "/new", headers, body: body.data)
+                #expect(put.status < 300, "\(put.text)")
+                tags.append(try #require(put.headers["etag"]))
+                #expect(try await server.send("GET", Self.path + "/new").headers["etag"] == tags.last)
+            }
+            #expect(Set(tags).count == bodies.count)
+            for tag in tags.dropLast() {
+                let put = try await server.send("PUT", Self.path + "/new", ["If-Match": tag], body: images[1])
+                #expect(put.status == 412)
+            }
+        }
+    }
+
     /// The last of the values was taken.
     @Test func aKeyThatComesTwiceIsRefused() async throws {
         try await TestServer.run { (server: TestServer) async throws -> Void in

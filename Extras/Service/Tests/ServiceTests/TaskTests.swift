@@ -88,6 +88,53 @@ import Testing
         }
     }
 
+    /// The rest of the lines were written to the catalog that got the name.
+    @Test func aCatalogThatATaskWritesToIsNotExchanged() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            for name in ["shop", "other"] { _ = try await server.send("PUT", "/v1/catalogs/\(name)") }
+            let tar = ["Content-Type": "application/x-tar"]
+            let snapshot = try await server.send("POST", "/v1/catalogs/covers/snapshot").body
+            let task = try await Self.start(try (0..<400).map { try Self.line("\($0)") }, server)
+            for (name, with) in [("shop", "other"), ("other", "shop")] {
+                let swapped = try await server.json("POST", "/v1/catalogs/\(name)/swap", ["with": with])
+                #expect(try (swapped.status, swapped.code) == (409, "catalog-busy"))
+            }
+            let restored = try await server.send("POST", "/v1/catalogs/shop/restore", tar, body: snapshot)
+            #expect(try (restored.status, restored.code) == (409, "catalog-busy"))
+            let isTried = try await server.send("POST", "/v1/catalogs/shop/restore?dry-run=true", tar, body: snapshot)
+            #expect(isTried.status == 200)
+            #expect(try await server.json("POST", "/v1/catalogs/covers/swap", ["with": "other"]).status == 204)
+            let path = try #require(task.headers["location"])
+            #expect(try await server.send("DELETE", path).status == 202)
+            let done = try await Self.ended(task, server)["done"] as? Int
+            #expect(try await server.json("POST", "/v1/catalogs/shop/swap", ["with": "other"]).status == 204)
+            #expect(try await server.send("GET", "/v1/catalogs/other").json["entities"] as? Int == done)
+            #expect(try await server.send("POST", "/v1/catalogs/shop/restore", tar, body: snapshot).status == 200)
+        }
+    }
+
+    /// So were those of a client that waits.
+    @Test func aBatchIsForTheCatalogThatItBeganWith() async throws {
+        try await TestServer.run { (server: TestServer) async throws -> Void in
+            _ = try await server.send("PUT", "/v1/catalogs/shop")
+            let lines = [try Self.line("a"), "{\"id\":\"salt-signal\",\"delete\":true}"].joined(separator: "\n")
+            let reply = try await HTTPClient(port: server.port).send(
+                "POST", "/v1/catalogs/shop/entities:batch", ["Content-Type": "application/x-ndjson"],
+                lateBody: Data(lines.utf8)
+            ) { () async throws -> Void in
+                #expect(try await server.json("POST", "/v1/catalogs/shop/swap", ["with": "covers"]).status == 204)
+            }
+            let results = try reply.text.split(separator: "\n").map {
+                try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+            }
+            #expect(results.map { $0["status"] as? Int } == [404, 404])
+            #expect(results.allSatisfy { "\($0["problem"] ?? "")".contains("swapped") })
+            let entities = try await server.send("GET", "/v1/catalogs/shop").json["entities"] as? Int
+            #expect(entities == DemoCovers.ids.count)
+            #expect(try await server.send("GET", "/v1/catalogs/covers").json["entities"] as? Int == 0)
+        }
+    }
+
     @Test func aRestartKnowsTheTasksOfBefore() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         defer { try? FileManager.default.removeItem(at: folder) }

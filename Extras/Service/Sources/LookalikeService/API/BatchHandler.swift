@@ -1,4 +1,5 @@
 #if Service
+import CatalogEntities
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -217,6 +218,15 @@ struct BatchWriter: Sendable {
         var isRemoval: Bool { if case .remove = self { true } else { false } }
     }
 
+    /// What a line asks for, with its id if the line has one.
+    private struct CheckedLine: Sendable {
+        let id: String?
+        let order: Result<Order, Problem>
+
+        /// Nil for a line that is refused.
+        var orderID: String? { if case .success = order { id } else { nil } }
+    }
+
     /// A line that removes an entity.
     private struct Removal: RequestObject {
         enum CodingKeys: String, CodingKey, CaseIterable { case id, delete }
@@ -227,29 +237,73 @@ struct BatchWriter: Sendable {
 
     /// Writes entities together, and removes others, in the order of the lines. Returns their results in that order.
     ///
-    /// - Parameters:
-    ///   - isPatient: whether the changes wait for a place however long it takes.
-    ///   - willWrite: called before the first change, with the lines that are not refused.
-    /// - Throws: what `willWrite` throws, and `CancellationError` if the task was cancelled before anything was
-    ///   written; what has begun is written to its end.
+    /// - Throws: `CancellationError` if the task was cancelled before anything was written; what has begun is written
+    ///   to its end.
     func results(
-        of lines: [BatchQueue.Line], in served: ServedCatalog, from client: WorkClient, isPatient: Bool = false,
-        willWrite: ([(number: Int, id: String, isRemoval: Bool)]) async throws -> Void = { _ in }
+        of lines: [BatchQueue.Line], in served: ServedCatalog, from client: WorkClient
     ) async throws -> [BatchLine] {
         let checked = await checkedOrders(of: lines.map(\.text), for: served, from: client)
         try Task.checkCancellation()
-        try await willWrite(
-            zip(lines, checked).compactMap { line, checked in
-                guard let id = checked.id, case .success(let order) = checked.order else { return nil }
-                return (line.number, id, order.isRemoval)
-            })
-        let orders = checked.compactMap { try? $0.order.get() }
-        let written = await Task { await carryOut(orders, in: served, from: client, isPatient: isPatient) }.value
-        var outcomes = written[...]
+        var outcomes = await carryOut(checked, in: served, from: client, isPatient: false)
         return zip(lines, checked).map { line, checked in
             BatchLine(
                 number: line.number, id: checked.id, outcome: checked.order.flatMap { _ in outcomes.removeFirst() })
         }
+    }
+
+    /// Does the same for a task, however long the changes wait for a place, in parts in which no entity comes twice: so
+    /// that the entity of each line shows whether the line was carried out, after the service was killed.
+    ///
+    /// - Parameters:
+    ///   - known: the results of lines that were carried out before, by their numbers.
+    ///   - willWrite: called before a part is written, with its lines that are not refused.
+    ///   - didWrite: called with the results of each part.
+    /// - Throws: what these throw, and `CancellationError` before a part.
+    func carryOut(
+        _ lines: [BatchQueue.Line], known: [Int: BatchLine], in served: ServedCatalog, from client: WorkClient,
+        willWrite: ([(number: Int, id: String, isRemoval: Bool, known: BatchLine.Status?)]) async throws -> Void,
+        didWrite: ([BatchLine]) async throws -> Void
+    ) async throws {
+        let new = lines.filter { known[$0.number] == nil }
+        let orders = await checkedOrders(of: new.map(\.text), for: served, from: client)
+        let checked = Dictionary(uniqueKeysWithValues: zip(new.map(\.number), orders))
+        var rest = lines[...]
+        while !rest.isEmpty {
+            try Task.checkCancellation()
+            var entities: Set<ExactText> = []
+            let part = rest.prefix { line in
+                (known[line.number]?.id ?? checked[line.number]?.orderID).map { id in
+                    entities.insert(ExactText(id)).inserted
+                } ?? true
+            }
+            rest = rest.dropFirst(part.count)
+            try await willWrite(
+                part.compactMap { line in
+                    if let line = known[line.number], let id = line.id, let status = try? line.outcome.get() {
+                        return (line.number, id, status == .removed, status)
+                    }
+                    guard let checked = checked[line.number], let id = checked.orderID else { return nil }
+                    return (line.number, id, (try? checked.order.get().isRemoval) ?? false, nil)
+                })
+            var outcomes = await carryOut(
+                part.compactMap { checked[$0.number] }, in: served, from: client, isPatient: true)
+            try await didWrite(
+                part.compactMap { line in
+                    if let known = known[line.number] { return known }
+                    guard let checked = checked[line.number] else { return nil }
+                    return BatchLine(
+                        number: line.number, id: checked.id,
+                        outcome: checked.order.flatMap { _ in outcomes.removeFirst() })
+                })
+        }
+    }
+
+    /// The outcomes of the lines that are not refused. What has begun is written to its end.
+    private func carryOut(
+        _ lines: [CheckedLine], in served: ServedCatalog, from client: WorkClient, isPatient: Bool
+    ) async -> ArraySlice<Result<BatchLine.Status, Problem>> {
+        let orders = lines.compactMap { try? $0.order.get() }
+        return await Task { await carryOut(orders, in: served, from: client, isPatient: isPatient) }.value[...]
     }
 
     private func carryOut(
@@ -261,9 +315,13 @@ struct BatchWriter: Sendable {
             let orders = Array(rest.prefix { $0.isRemoval == first.isRemoval })
             rest = rest.dropFirst(orders.count)
             do {
-                written += try await service.store.using(served.name) { served in
-                    try await service.writePool.run(for: client, isPatient: isPatient) {
-                        try await carryOut(orders, in: served)
+                written += try await service.store.using(served.name) { current in
+                    // A batch is for the catalog that had the name when it began.
+                    guard current.swapCount == served.swapCount else {
+                        throw Problem(.unknownCatalog, "The catalog was swapped meanwhile, and has another name.")
+                    }
+                    return try await service.writePool.run(for: client, isPatient: isPatient) {
+                        try await carryOut(orders, in: current)
                     }
                 }
             } catch {
@@ -303,10 +361,9 @@ struct BatchWriter: Sendable {
         }
     }
 
-    /// What lines ask for, each with its id if the line has one.
     private func checkedOrders(
         of lines: [Result<Data, Problem>], for served: ServedCatalog, from client: WorkClient
-    ) async -> [(id: String?, order: Result<Order, Problem>)] {
+    ) async -> [CheckedLine] {
         await withTaskGroup(of: (Int, String?, Result<Order, Problem>).self) { group in
             var orders: [(Int, String?, Result<Order, Problem>)] = []
             for (index, line) in lines.enumerated() {
@@ -333,7 +390,7 @@ struct BatchWriter: Sendable {
                 }
             }
             for await order in group { orders.append(order) }
-            return orders.sorted { $0.0 < $1.0 }.map { ($0.1, $0.2) }
+            return orders.sorted { $0.0 < $1.0 }.map { CheckedLine(id: $0.1, order: $0.2) }
         }
     }
 

@@ -75,6 +75,9 @@ struct CatalogHandler: Sendable {
     func put(_ request: Request, _ context: ServiceContext) async throws -> Response {
         try context.require(.write)
         let name = try context.catalogName()
+        guard request.headers[.ifMatch] == nil, ["*", nil].contains(request.headers[.ifNoneMatch]) else {
+            throw Problem(.invalidRequest, "A catalog has no ETag: “If-None-Match” is “*”, and “If-Match” is not used.")
+        }
         let held = try await service.bodies.read(request, for: context.client)
         if (try? await service.store.catalog(name)) == nil { try service.checkDisk() }
         var options = Options()
@@ -88,6 +91,13 @@ struct CatalogHandler: Sendable {
         }
         while true {
             let (served, isNew) = try await service.store.create(name, localFeatures: options.localFeatures ?? true)
+            if !isNew, request.headers[.ifNoneMatch] != nil {
+                throw Problem(.preconditionFailed, "There is a catalog of this name already.")
+            }
+            if let wanted = options.localFeatures, wanted != served.catalog.hasLocalFeatures {
+                throw Problem(
+                    .catalogExists, "The catalog is there already, \(wanted ? "without" : "with") local features.")
+            }
             do {
                 return Response(
                     try await Self.details(of: served, in: nil), status: isNew ? .created : .ok,
@@ -121,7 +131,7 @@ struct CatalogHandler: Sendable {
         guard let other = CatalogName(text) else { throw Problem(.invalidRequest, CatalogName.rule) }
         try context.require(other)
         guard other != name else { throw Problem(.invalidRequest, "A catalog is not swapped with itself.") }
-        try await service.store.swap(name, other)
+        try await service.store.swap(name, other) { try await service.tasks.check(thatNoneWritesTo: [name, other]) }
         return Response(status: .noContent)
     }
 

@@ -30,15 +30,11 @@ struct EntityHandler: Sendable {
 
     /// The entity tag of metadata and images: another one after each change that matters.
     static func tag(of entity: CatalogEntity, in served: ServedCatalog) async throws -> String {
-        var digests = TaggedBody(
-            Data(ByteBuffer(json: EntityAnswer(entity, catalog: served.name, links: .unsigned)).readableBytesView)
-        ).tag
-        for image in entity.images.indices {
-            if let thumbnail = try await served.local.storedThumbnail(for: entity.id, image: image) {
-                digests += TaggedBody(thumbnail).tag
-            }
-        }
-        return entity.images.isEmpty ? digests : TaggedBody(Data(digests.utf8)).tag
+        let answer = EntityAnswer(entity, catalog: served.name, links: .unsigned)
+        var data = Data(ByteBuffer(json: answer).readableBytesView)
+        // Other images may have the same thumbnail, and prints have none.
+        for hash in try await served.local.contentHashes(for: entity.id) { data += hash }
+        return TaggedBody(data).tag
     }
 
     /// The tag of the entity of an id; nil if there is none.

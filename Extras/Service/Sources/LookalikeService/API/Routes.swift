@@ -33,25 +33,37 @@ struct Routes: Sendable {
             folder: service.configuration.samples, base: service.base, logger: service.logger)
         let catalog = "/v1/catalogs/:catalog"
         var routes: [(path: String, handlers: [(HTTPRequest.Method, Handler)])] = [
-            ("/v1/catalogs", [(.get, catalogs.list)]),
-            (catalog, [(.get, catalogs.get), (.put, catalogs.put), (.delete, catalogs.delete)]),
+            ("/v1/catalogs", [(.get, Self.plain(catalogs.list))]),
+            (
+                catalog,
+                [
+                    (.get, Self.plain(catalogs.get)), (.put, Self.withoutFields(catalogs.put)),
+                    (.delete, Self.plain(catalogs.delete)),
+                ]
+            ),
             (catalog + "/search", [(.post, search.callAsFunction), (.get, search.callAsFunction)]),
-            (catalog + "/swap", [(.post, catalogs.swap)]),
-            (catalog + "/snapshot", [(.post, snapshots.snapshot)]),
-            (catalog + "/restore", [(.post, snapshots.restore)]),
-            (catalog + "/entities:batch", [(.post, batch.callAsFunction)]),
-            (catalog + "/entities", [(.get, list.list), (.patch, list.patch), (.delete, list.delete)]),
+            (catalog + "/swap", [(.post, Self.plain(catalogs.swap))]),
+            (catalog + "/snapshot", [(.post, Self.plain(snapshots.snapshot))]),
+            (catalog + "/restore", [(.post, Self.withoutTags(snapshots.restore))]),
+            (catalog + "/entities:batch", [(.post, Self.plain(batch.callAsFunction))]),
+            (
+                catalog + "/entities",
+                [(.get, list.list), (.patch, Self.withoutTags(list.patch)), (.delete, Self.withoutTags(list.delete))]
+            ),
             (
                 catalog + "/entities/:id",
-                [(.get, entities.get), (.put, entities.put), (.patch, entities.patch), (.delete, entities.delete)]
+                [
+                    (.get, entities.get), (.put, entities.put), (.patch, Self.withoutFields(entities.patch)),
+                    (.delete, Self.withoutFields(entities.delete)),
+                ]
             ),
-            (catalog + "/entities/:id/undo", [(.post, entities.undo)]),
+            (catalog + "/entities/:id/undo", [(.post, Self.withoutFields(entities.undo))]),
             (catalog + "/entities/:id/thumbnail", [(.get, entities.thumbnail)]),
             (catalog + "/entities/:id/images", [(.get, entities.images), (.post, entities.addImages)]),
             (catalog + "/entities/:id/images/:image", [(.delete, entities.removeImage)]),
             (catalog + "/entities/:id/images/:image/thumbnail", [(.get, entities.thumbnail)]),
-            ("/v1/tasks", [(.get, tasks.list)]),
-            ("/v1/tasks/:id", [(.get, tasks.get), (.delete, tasks.delete)]),
+            ("/v1/tasks", [(.get, Self.plain(tasks.list))]),
+            ("/v1/tasks/:id", [(.get, Self.plain(tasks.get)), (.delete, Self.plain(tasks.delete))]),
             ("/v1/access", [(.get, AccessHandler().callAsFunction)]),
             ("/v1/samples", [(.get, samples.list)]),
             ("/v1/samples/:name", [(.get, samples.get)]),
@@ -69,6 +81,30 @@ struct Routes: Sendable {
             routes.append((name == "index.html" ? "/" : "/" + name, [(.get, handler)]))
         }
         return routes
+    }
+
+    /// A handler that reads neither fields of the query string nor entity tags.
+    private static func plain(_ handler: @escaping Handler) -> Handler { withoutFields(withoutTags(handler)) }
+
+    /// A handler that reads no fields of the query string. What is not read would be ignored: a removal with
+    /// `dry-run=true` would remove.
+    private static func withoutFields(_ handler: @escaping Handler) -> Handler {
+        { request, context in
+            try RequestFields(query: request.uri.query).check([])
+            return try await handler(request, context)
+        }
+    }
+
+    /// A handler of what has no entity tag.
+    private static func withoutTags(_ handler: @escaping Handler) -> Handler {
+        { request, context in
+            let isSafe = request.method == .get || request.method == .head
+            guard isSafe || request.headers[.ifMatch] == nil && request.headers[.ifNoneMatch] == nil else {
+                throw Problem(
+                    .invalidRequest, "“If-Match” and “If-None-Match” are for one entity, and would be ignored here.")
+            }
+            return try await handler(request, context)
+        }
     }
 
     /// What operators ask for.

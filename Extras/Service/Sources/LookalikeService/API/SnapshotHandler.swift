@@ -56,6 +56,8 @@ struct SnapshotHandler: Sendable {
         let fields = try RequestFields(query: request.uri.query)
         try fields.check(["dry-run"])
         let isDryRun = try fields.flag("dry-run") ?? false
+        // Before the body is read.
+        if !isDryRun { try await service.tasks.check(thatNoneWritesTo: [name]) }
         try service.checkDisk()
         let work = try service.store.makeWorkFolder()
         let archive = work.url.appendingPathComponent("snapshot.tar")
@@ -95,7 +97,9 @@ struct SnapshotHandler: Sendable {
             let names = try service.store.names()
             return Response(DryRun(catalog: details, replaced: names.contains(name) ? try await present(name) : nil))
         }
-        try await service.store.replace(name, with: folder)
+        try await service.store.replace(name, with: folder) {
+            try await service.tasks.check(thatNoneWritesTo: [name])
+        }
         // Another restore may replace the catalog meanwhile.
         return Response(try await service.store.using(name) { try await CatalogHandler.details(of: $0, in: nil) })
     }

@@ -22,6 +22,8 @@ import Synchronization
         var open: [CatalogName: ServedCatalog] = [:]
         /// Catalogs that were closed since nobody used them.
         var closed: [CatalogName: ClosedCatalog] = [:]
+        /// How often the catalog of a name was swapped.
+        var swapCounts: [CatalogName: Int] = [:]
         /// Catalogs whose last opening failed.
         var failed: Set<CatalogName> = []
         /// Catalogs of databases elsewhere that are being opened: requests for one wait together.
@@ -222,6 +224,7 @@ import Synchronization
             let ended = self.willChange(name)
             var isChanged = false
             defer { ended(isChanged) }
+            var made: CatalogIndexer?
             do {
                 let indexer = try await opening(url) {
                     try await computing {
@@ -230,14 +233,19 @@ import Synchronization
                             executor: ComputeExecutor.indexing)
                     }
                 }
+                made = indexer
                 // The run makes the derived files of no entities.
                 _ = try await indexer.run(over: []).report()
+                let catalog = try await self.open(name, indexer: indexer)
                 isChanged = true
-                return (try await self.open(name, indexer: indexer), true)
+                return (catalog, true)
             } catch {
-                // If another process is writing, it is making the catalog.
-                if (error as? CatalogError)?.reason != .busy, !isThere, Catalog.state(of: url) == .unfinished {
+                // If another process is writing, it is making the catalog. A catalog without its derived files, for
+                // which a disk may have no space, is not what was asked for.
+                let isOwn = made != nil || Catalog.state(of: url) == .unfinished
+                if (error as? CatalogError)?.reason != .busy, !isThere, isOwn {
                     try? FileManager.default.removeItem(at: url)
+                    self.forget(name)
                 }
                 throw error
             }
@@ -266,11 +274,15 @@ import Synchronization
 
     /// Exchanges the names of two catalogs, at one moment: there is a catalog of each name at any time.
     ///
+    /// - Parameter check: throws what keeps them from being swapped. It is called again when nothing can be written.
     /// - Throws: ``Problem`` for an unknown name, `CatalogError` if another process is writing to one of them, and an
     ///   error of the file system. Both are then as before.
-    func swap(_ name: CatalogName, _ other: CatalogName) async throws {
+    func swap(
+        _ name: CatalogName, _ other: CatalogName, check: @Sendable () async throws -> Void = {}
+    ) async throws {
         try await turn.run {
             for name in [name, other] where !Self.isCatalog(self.url(of: name)) { throw Self.unknown(name) }
+            try await check()
             let ends = [name, other].map(self.willChange)
             var isChanged = false
             defer { for ended in ends { ended(isChanged) } }
@@ -279,6 +291,7 @@ import Synchronization
             do {
                 let second = try await self.closeForGood(other)
                 do {
+                    try await check()
                     try Self.exchange(self.url(of: name), self.url(of: other))
                     try Self.synchronize(self.root)
                 } catch {
@@ -288,6 +301,9 @@ import Synchronization
             } catch {
                 failure = error
             }
+            if failure == nil {
+                self.state.withLock { for name in [name, other] { $0.swapCounts[name, default: 0] += 1 } }
+            }
             await first.release()
             if let failure { throw failure }
             isChanged = true
@@ -296,10 +312,14 @@ import Synchronization
 
     /// Puts a folder with a catalog in the place of the catalog of a name, if there is one, finished or not.
     ///
+    /// - Parameter check: throws what keeps it from being replaced. It is called again when nothing can be written.
     /// - Throws: an error of the file system, and `CatalogError` if another process is writing. The catalog is then as
     ///   before, also if the process is killed meanwhile.
-    func replace(_ name: CatalogName, with folder: URL) async throws {
+    func replace(
+        _ name: CatalogName, with folder: URL, check: @Sendable () async throws -> Void = {}
+    ) async throws {
         try await turn.run {
+            try await check()
             let url = self.url(of: name)
             try Self.synchronize(folder)
             let ended = self.willChange(name)
@@ -313,6 +333,7 @@ import Synchronization
                 return
             }
             let closed = try await self.closeForGood(name)
+            try await check()
             let aside = self.asideURL(of: name)
             // A folder that could not be deleted before.
             try? FileManager.default.removeItem(at: aside)
@@ -400,7 +421,7 @@ import Synchronization
                         url: url, indexer: indexer, idleTime: writerIdleTime, decoding: decoding,
                         imageMemory: imageMemory, willWrite: { [willChange] in willChange(name) }),
                 // Queries that were kept of it still hold.
-                id: same?.id ?? UUID())
+                id: same?.id ?? UUID(), swapCount: state.withLock { $0.swapCounts[name] ?? 0 })
             state.withLock { state in
                 state.open[name] = served
                 state.closed[name] = nil

@@ -11,6 +11,8 @@ import Synchronization
     let name: CatalogName
     let catalog: any SearchableCatalog
     let writer: CatalogWriter
+    /// How often the catalog of the name was swapped before.
+    let swapCount: Int
     private let folder: (url: URL, identity: FolderState.Identity?)
     private let used = Mutex(ContinuousClock.now)
     private let known = Mutex<(revision: Revision, vocabulary: Vocabulary)?>(nil)
@@ -26,8 +28,11 @@ import Synchronization
     }
 
     /// - Parameter id: names the entities that the catalog has: a restored one of the same name has another id.
-    init(name: CatalogName, catalog: any SearchableCatalog, writer: CatalogWriter, id: UUID = UUID()) {
+    init(
+        name: CatalogName, catalog: any SearchableCatalog, writer: CatalogWriter, id: UUID = UUID(), swapCount: Int = 0
+    ) {
         self.id = id
+        self.swapCount = swapCount
         self.name = name
         folder = (writer.url, FolderState(writer.url)?.identity)
         self.catalog = catalog

@@ -107,11 +107,30 @@ struct BackupSchedule: Sendable {
         failures.increment(by: 0)
         // The states that the last backups have.
         var done: [CatalogName: (key: SnapshotStore.Key, time: Date)] = [:]
+        var meters: [CatalogName: Meter] = [:]
+        func record(_ time: Date, of name: CatalogName) {
+            let meter =
+                meters[name]
+                ?? Meter(
+                    label: "lookalike_backup_timestamp_seconds", dimensions: [("catalog", name.description)],
+                    factory: service.registry)
+            meter.set(time.timeIntervalSince1970)
+            meters[name] = meter
+        }
         while true {
-            for name in (try? service.store.names()) ?? [] {
+            let names = try? service.store.names()
+            // A catalog that was removed needs no backup any more.
+            for (name, meter) in meters where names?.contains(name) == false {
+                meter.destroy()
+                (meters[name], done[name]) = (nil, nil)
+            }
+            for name in names ?? [] {
                 do {
                     let time = done[name]?.time ?? newest(of: name)
-                    if let time, Date.now.timeIntervalSince(time) < backups.interval / .seconds(1) { continue }
+                    if let time, Date.now.timeIntervalSince(time) < backups.interval / .seconds(1) {
+                        record(time, of: name)
+                        continue
+                    }
                     let key = try await service.snapshots.key(of: name)
                     if done[name]?.key == key {
                         done[name]?.time = .now
@@ -119,10 +138,7 @@ struct BackupSchedule: Sendable {
                         try await keep(name)
                         done[name] = (key, .now)
                     }
-                    Meter(
-                        label: "lookalike_backup_timestamp_seconds", dimensions: [("catalog", name.description)],
-                        factory: service.registry
-                    ).set(Date.now.timeIntervalSince1970)
+                    record(.now, of: name)
                 } catch is CancellationError {
                     throw CancellationError()
                 } catch {
@@ -155,9 +171,11 @@ struct BackupSchedule: Sendable {
         try await computing {
             let manager = FileManager.default
             try manager.createDirectory(at: folder, withIntermediateDirectories: true)
-            // A file with the name of a backup is all of it.
+            // A file with the name of a backup is all of it. A service that was killed leaves its part.
+            for name in try manager.contentsOfDirectory(atPath: folder.path) where name.hasSuffix(".part") {
+                try manager.removeItem(at: folder.appendingPathComponent(name))
+            }
             let part = folder.appendingPathComponent(".\(time).part")
-            try? manager.removeItem(at: part)
             // Another disk has no links to this one.
             do { try manager.linkItem(at: archive.url, to: part) } catch {
                 try manager.copyItem(at: archive.url, to: part)

@@ -45,11 +45,12 @@ struct AllowedOrigins: RouterMiddleware {
     private let answers = CORSMiddleware<ServiceContext>(
         allowOrigin: .originBased,
         allowHeaders: [.authorization, .contentType, .ifMatch, .ifNoneMatch]
-            + [AccessMiddleware.keyField, HTTPField.Name("Prefer")].compactMap(\.self),
+            + [AccessMiddleware.keyField, HTTPField.Name("Prefer"), RequestIDs.field].compactMap(\.self),
         allowMethods: [.get, .post, .put, .patch, .delete], maxAge: .minutes(10))
 
     /// The headers that scripts may read, besides those that they always may.
-    private static let readable = "ETag, Location, Retry-After, Content-Disposition"
+    private static let readable =
+        "ETag, Location, Retry-After, Content-Disposition, Preference-Applied, Repr-Digest, X-Request-Id, X-Undo"
 
     init(_ origins: Set<String>) { self.origins = origins }
 

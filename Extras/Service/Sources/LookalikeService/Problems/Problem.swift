@@ -145,7 +145,7 @@ extension Problem.Code {
         case .noThumbnail: "The entity has no thumbnail"
         case .methodNotAllowed: "The method is not allowed here"
         case .catalogExists: "The catalog exists already"
-        case .catalogBusy: "Another process is writing to the catalog"
+        case .catalogBusy: "Something else is writing to the catalog"
         case .remoteCatalog: "A database elsewhere keeps the catalog"
         case .lastImage: "The entity has no other image"
         case .queryExpired: "The query is no longer kept"

@@ -1,5 +1,4 @@
 #if Service
-import CatalogEntities
 import Foundation
 import HTTPTypes
 
@@ -83,21 +82,22 @@ struct TaskIntent: Codable, Sendable {
         let isRemoval: Bool
         /// The tag of the entity; nil if there is none.
         let tag: String?
+        /// The result of a line that an earlier service had carried out; nil otherwise.
+        let status: BatchLine.Status?
     }
 
     let lines: [Line]
 
     /// The results of the lines whose entities are not as they were: these lines were written, or other clients have
-    /// changed the entities since, which comes to the same. Several lines of an entity are all carried out again, in
-    /// their order.
+    /// changed the entities since, which comes to the same.
     ///
     /// - Parameter tag: that of the entity of an id now.
     func written(tag: (String) async throws -> String?) async throws -> [Int: BatchLine] {
-        let counts = Dictionary(grouping: lines) { ExactText($0.id) }.mapValues(\.count)
         var written: [Int: BatchLine] = [:]
-        for line in lines where counts[ExactText(line.id)] == 1 {
-            guard try await tag(line.id) != line.tag else { continue }
-            let status: BatchLine.Status = line.isRemoval ? .removed : line.tag == nil ? .created : .replaced
+        for line in lines {
+            if line.status == nil, try await tag(line.id) == line.tag { continue }
+            let status =
+                line.status ?? (line.isRemoval ? .removed : line.tag == nil ? .created : .replaced)
             written[line.number] = BatchLine(number: line.number, id: line.id, outcome: .success(status))
         }
         return written

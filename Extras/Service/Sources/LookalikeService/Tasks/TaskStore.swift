@@ -124,6 +124,18 @@ actor TaskStore {
         }
     }
 
+    /// Refuses to put something in the place of catalogs that tasks write to: the rest of their lines would be written
+    /// to that.
+    func check(thatNoneWritesTo catalogs: [CatalogName]) throws(Problem) {
+        for (id, entry) in entries where !entry.record.status.isFinal {
+            guard let name = CatalogName(entry.record.catalog), catalogs.contains(name) else { continue }
+            throw Problem(
+                .catalogBusy,
+                "The task “\(id)” writes to the catalog “\(name)”. Wait until it has ended, or cancel it.",
+                headers: [.retryAfter: "30"])
+        }
+    }
+
     /// Makes a folder for the lines of a task. They are removed with the upload unless it is started.
     nonisolated func makeUpload() throws -> Upload {
         let id = UUID().uuidString.lowercased()
@@ -244,19 +256,19 @@ actor TaskStore {
                 let known = min(rest, lines.count)
                 lines.removeFirst(known)
                 rest -= known
-                let new = lines.filter { written[$0.number] == nil }
-                let results = try await writer.results(
-                    of: new, in: try await store.catalog(catalog), from: client, isPatient: true
+                try await writer.carryOut(
+                    lines, known: written, in: try await store.catalog(catalog), from: client
                 ) { lines in
                     var intent: [TaskIntent.Line] = []
-                    for (number, id, isRemoval) in lines {
-                        intent.append(.init(number: number, id: id, isRemoval: isRemoval, tag: try await tag(id)))
+                    for (number, id, isRemoval, known) in lines {
+                        let tag = known == nil ? try await tag(id) : nil
+                        intent.append(.init(number: number, id: id, isRemoval: isRemoval, tag: tag, status: known))
                     }
                     try Self.write(TaskIntent(lines: intent), in: folder)
+                } didWrite: { results in
+                    if let problem = Self.problemOfAll(results) { throw problem }
+                    await change(id) { $0.add(results) }
                 }
-                if let problem = Self.problemOfAll(results) { throw problem }
-                let all = lines.compactMap { written[$0.number] } + results
-                await change(id) { $0.add(all) }
             }
         }
     }
