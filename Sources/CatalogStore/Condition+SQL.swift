@@ -21,6 +21,9 @@ extension Condition {
         }
     }
 
+    /// The conditions that all hold.
+    var conjuncts: [Condition] { if case .all(let parts) = form { parts } else { [self] } }
+
     /// Selects the rows of a condition without parts.
     var rowsOfOneField: SQL {
         var rows: SQL?
@@ -45,7 +48,10 @@ extension Condition {
                 : having(field, "field.number IS NOT NULL\(Self.isIn(range, "field.number"))")
         case .whole(let field, let range):
             having(field, "field.number IS NOT NULL\(Self.isIn(range, "field.number"))")
-        case .date(let field, let range): Self.date(range).map { having(field, $0) } ?? "0"
+        case .date(let field, let range):
+            Self.instants(range).map { range in
+                having(field, "field.instant IS NOT NULL\(Self.isIn(range, "field.instant"))")
+            } ?? "0"
         case .within(_, _, .id, _), .within(_, _, _, .id): "0"
         case .within(let kilometers, let point, let latitude, let longitude):
             kilometers >= 0 && point.isValid
@@ -84,24 +90,20 @@ extension Condition {
         return sql
     }
 
-    /// The condition that a row of `field` is a date in a range; nil if an end of the range is none.
-    private static func date(_ range: ValueRange<String>) -> SQL? {
-        var parts: [SQL] = ["field.instant IS NOT NULL"]
-        if let lower = range.lower {
-            guard let span = DateSpan(lower.value) else { return nil }
-            parts.append(
-                lower.isIncluded
-                    ? "field.instant >= \(span.start)"
-                    : span.start == span.end ? "field.instant > \(span.start)" : "field.instant >= \(span.end)")
-        }
-        if let upper = range.upper {
-            guard let span = DateSpan(upper.value) else { return nil }
-            parts.append(
-                !upper.isIncluded
-                    ? "field.instant < \(span.start)"
-                    : span.start == span.end ? "field.instant <= \(span.end)" : "field.instant < \(span.end)")
-        }
-        return joined(parts, .and)
+    /// The instants of a range of dates; nil if an end of the range is none.
+    static func instants(_ range: ValueRange<String>) -> ValueRange<Double>? {
+        let (lower, upper) = (range.lower.map { DateSpan($0.value) }, range.upper.map { DateSpan($0.value) })
+        if case .some(nil) = lower { return nil }
+        if case .some(nil) = upper { return nil }
+        return ValueRange(
+            from: (lower ?? nil).map { span in
+                range.lower?.isIncluded == true
+                    ? .init(span.start, isIncluded: true) : .init(span.end, isIncluded: span.start != span.end)
+            },
+            to: (upper ?? nil).map { span in
+                range.upper?.isIncluded == true
+                    ? .init(span.end, isIncluded: span.start == span.end) : .init(span.start, isIncluded: false)
+            })
     }
 
     /// The range is for the index; it has a text too many only where the next scalar is the largest that there is.

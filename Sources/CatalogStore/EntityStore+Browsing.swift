@@ -68,31 +68,37 @@ extension EntityStore {
         let start = try place.map { try list.whole($0, db) }
         if let text {
             // Few entities have the words of a text, mostly; they are looked up one by one.
-            let known = try knownRows(db)
+            let known = try knownRows(db, few: walk)
             let found = try known.rows(having: text.expression)
-            guard found.count > walk else { return try list.selected(limit: limit, after: start, from: nil, db) }
+            guard found.count > walk else { return try list.selected(limit: limit, after: start, db) }
             list.rows = condition.isEverything ? found : found.intersection(try known.rows(where: condition))
             guard let rows = list.rows, rows.count > walk else {
-                return try list.selected(limit: limit, after: start, from: nil, db)
+                return try list.selected(limit: limit, after: start, db)
             }
             if order == nil {
                 return rows.titlesFirst(try known.rows(having: text.inTitle), limit: limit, after: start)
             }
             return try list.walked(limit: limit, after: start, walk: .max, db) ?? []
         }
-        let few = try list.partOfFew(atMost: walk / 2, db)
-        // A walk to the end would look at every entity.
-        guard few == nil, limit < .max || condition.isEverything else {
-            return try list.selected(limit: limit, after: start, from: few, db)
+        let known = try knownRows(db, few: walk)
+        if let rows = try known.fewRows(where: condition) {
+            list.rows = rows
+            if order == nil { return rows.inCatalogOrder(limit: limit, after: start) }
+            // Where many are to be sorted, the walk mostly meets a page of them earlier.
+            let isWalked = limit < .max && rows.count > walk / 4
+            let places = isWalked ? try list.walked(limit: limit, after: start, walk: rows.count * 8, db) : nil
+            return try places ?? list.selected(limit: limit, after: start, db)
         }
-        let known = try knownRows(db)
+        // A walk to the end would look at every entity.
+        guard limit < .max || condition.isEverything else { return try list.selected(limit: limit, after: start, db) }
         let isKnown = try !condition.isEverything && known.hasRows(where: condition)
         if !isKnown, let places = try list.walked(limit: limit, after: start, walk: walk, db) { return places }
         // To test rows by a set is faster than by the condition, so that more of them are looked at.
         let rows = try known.rows(where: condition)
+        if order == nil { return rows.inCatalogOrder(limit: limit, after: start) }
         list.rows = rows
         let places = try list.walked(limit: limit, after: start, walk: max(walk, rows.count / 2) * 8, db)
-        return try places ?? list.selected(limit: limit, after: start, from: nil, db)
+        return try places ?? list.selected(limit: limit, after: start, db)
     }
 
     private static func entityState(_ db: Database) throws -> EntityState {
@@ -106,15 +112,13 @@ extension EntityStore {
     private func rows(
         where condition: Condition, text: TextQuery?, few: Int, _ known: KnownRows, _ db: Database
     ) throws -> RowSet {
-        let list = EntityList(condition: condition, text: text, order: nil)
         guard let text else {
-            if let part = try list.partOfFew(atMost: few, db) { return try RowSet(list.rows(from: part), db) }
-            return try known.rows(where: condition)
+            return try known.fewRows(where: condition) ?? known.rows(where: condition)
         }
         let found = try known.rows(having: text.expression)
         if condition.isEverything { return found }
         return found.count <= few
-            ? try RowSet(list.rows(from: nil), db) : found.intersection(try known.rows(where: condition))
+            ? try known.rows(among: found, where: condition) : found.intersection(try known.rows(where: condition))
     }
 
     /// The text of a page's entities beyond which it has no more of them.
@@ -138,7 +142,7 @@ extension EntityStore {
             let condition = try resolved(condition, db)
             let fields = try fields.map { try resolved($0, db) }
             if state == known { return (state, nil) }
-            let knownRows = try knownRows(db)
+            let knownRows = try knownRows(db, few: few)
             let rows =
                 text == nil && condition.isEverything
                 ? nil : try rows(where: condition, text: text, few: few, knownRows, db)
@@ -203,12 +207,7 @@ private struct EntityList {
     private func isFirst(in fields: SQL) -> SQL { hasLists ? "\(fields).place = 0" : "1" }
 
     /// Selects the rows of all of them.
-    ///
-    /// - Parameter few: a part of the condition that holds for few entities, which are looked up one by one then.
-    func rows(from few: Condition?) -> SQL {
-        if let few {
-            return "SELECT entity.row AS row FROM entity WHERE \(few.sql) AND \(condition.sqlForFewRows)"
-        }
+    private var selection: SQL {
         if let rows { return "SELECT value AS row FROM json_each(\(rows.json))" }
         guard let text else { return "SELECT entity.row AS row FROM entity WHERE \(condition.sql)" }
         return """
@@ -248,27 +247,6 @@ private struct EntityList {
     private var follows: SQL { order?.isDescending == true ? "<" : ">" }
     private var name: String { order?.field.storedName ?? "" }
 
-    /// A part of the condition that holds for few entities, as the index of fields shows at once; nil for none.
-    func partOfFew(atMost most: Int, _ db: Database) throws -> Condition? {
-        try parts.first { part in
-            let holds: SQL
-            switch part.form {
-            case .isAnyOf(let field, let values) where field != .id:
-                holds = "name = \(field.storedName) AND folded IN \(values.map(TextFolding.folded))"
-            case .number(let field, let range) where field != .id:
-                holds = "name = \(field.storedName) AND number IS NOT NULL\(Condition.isIn(range, "number"))"
-            default: return false
-            }
-            let request: SQLRequest<Int> = """
-                SELECT COUNT(*) FROM (SELECT 1 FROM field WHERE \(holds) LIMIT \(most + 1))
-                """
-            return try request.fetchOne(db) ?? 0 <= most
-        }
-    }
-
-    /// The conditions that all hold.
-    private var parts: [Condition] { if case .all(let parts) = condition.form { parts } else { [condition] } }
-
     // MARK: By the index of the order
 
     /// The places of a page, from entities in the list's order; nil if too few of as many satisfy the condition.
@@ -304,7 +282,7 @@ private struct EntityList {
     /// condition may hold for any value of a list, not for the first alone.
     private var range: ValueRange<Double>? {
         guard let order, !order.comparesDates, !hasLists else { return nil }
-        for case .number(order.field, let range) in parts.map(\.form)
+        for case .number(order.field, let range) in condition.conjuncts.map(\.form)
         where [range.lower?.value, range.upper?.value].allSatisfy({ $0?.isNaN != true }) { return range }
         return nil
     }
@@ -388,9 +366,7 @@ private struct EntityList {
     // MARK: By the condition
 
     /// The places of a page, from all entities that satisfy the condition.
-    func selected(
-        limit: Int, after start: EntityPlace?, from few: Condition?, _ db: Database
-    ) throws -> [EntityPlace] {
+    func selected(limit: Int, after start: EntityPlace?, _ db: Database) throws -> [EntityPlace] {
         if order == nil, let text { return try relevant(text, limit: limit, after: start, db) }
         var value: SQL = "NULL"
         var (folded, join): (SQL, SQL) = ("NULL", "")
@@ -414,7 +390,7 @@ private struct EntityList {
             }
         let last: SQL = order?.isDescending == true ? "IIF(part = 2, row, -row)" : "row"
         let request: SQLRequest<Row> = """
-            WITH found AS MATERIALIZED (\(rows(from: few))), \
+            WITH found AS MATERIALIZED (\(selection)), \
             ranked AS (SELECT found.row AS row, \(value) AS value, \(folded) AS folded, \
             IIF(\(value) IS NOT NULL, 0, IIF(\(folded) IS NOT NULL, 1, 2)) AS part FROM found \(join)) \
             SELECT row, value, folded, part FROM ranked WHERE \(after) \
@@ -452,6 +428,10 @@ private struct EntityList {
 extension RowSet {
     /// The numbers as an array of JSON.
     var json: String { "[" + sorted.map(String.init).joined(separator: ",") + "]" }
+
+    fileprivate func inCatalogOrder(limit: Int, after start: EntityPlace?) -> [EntityPlace] {
+        rows(from: start.map { $0.row + 1 } ?? .min, limit: limit).map { EntityPlace(.rest, row: $0) }
+    }
 
     /// The places of a page of so many entities that to rank them would take long: those of some rows first, then the
     /// others, each in the catalog's order.

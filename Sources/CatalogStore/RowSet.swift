@@ -52,6 +52,24 @@ struct RowSet {
         }
     }
 
+    /// The places of those that are in the set, in order.
+    func places<Row: BinaryInteger>(in rows: ArraySlice<Row>) -> [Int] {
+        guard others.isEmpty else { return rows.indices.filter { contains(Int64(rows[$0])) } }
+        var places: [Int] = []
+        bits.withUnsafeBufferPointer { bits in
+            rows.withUnsafeBufferPointer { values in
+                for index in values.indices {
+                    let row = values[index]
+                    let word = Int(truncatingIfNeeded: row >> 6)
+                    if bits.indices.contains(word), bits[word] >> UInt64(truncatingIfNeeded: row & 63) & 1 == 1 {
+                        places.append(rows.startIndex + index)
+                    }
+                }
+            }
+        }
+        return places
+    }
+
     private mutating func insert(_ row: Int64) {
         guard (0..<Self.mostBits).contains(row) else {
             others.insert(row)
@@ -84,6 +102,8 @@ struct RowSet {
     }
 
     init() {}
+
+    init(_ rows: some Sequence<UInt32>) { for row in rows { insert(Int64(row)) } }
 
     /// The rows that a statement selects.
     init(_ sql: SQL, _ db: Database) throws {

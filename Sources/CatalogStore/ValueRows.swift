@@ -69,10 +69,29 @@ struct ValueRows: Sendable {
     mutating func update(_ changed: RowSet, of field: EntityField, _ db: Database) throws {
         let old = self
         (names, values, ends, rows) = ([], [], [], [])
+        rows.reserveCapacity(old.rows.count + changed.count)
+        let removed = changed.places(in: old.rows[...])
+        var nextRemoved = 0
         var next = 0
+        /// The rows of a value that was there, and whether some of them have changed.
+        func known(_ index: Int) -> (rows: ArraySlice<Int64>, isChanged: Bool) {
+            let (start, end) = (index == 0 ? 0 : old.ends[index - 1], old.ends[index])
+            let first = nextRemoved
+            while nextRemoved < removed.count, removed[nextRemoved] < end { nextRemoved += 1 }
+            return (old.rows[start..<end], nextRemoved > first)
+        }
         /// Adds values that were there, up to a place.
         func keep(to end: Int, _ result: inout ValueRows) throws {
-            for index in next..<end { try result.append(old.values[index], old, index, changed, [], field, db) }
+            for index in next..<end {
+                let (rows, isChanged) = known(index)
+                if isChanged {
+                    try result.append(old.values[index], rows.filter { !changed.contains($0) }, field, db)
+                } else {
+                    result.begin(old.values[index], old.names[index])
+                    result.rows += rows
+                    result.ends[result.ends.count - 1] = result.rows.count
+                }
+            }
             next = end
         }
         let name = field.storedName
@@ -87,42 +106,28 @@ struct ValueRows: Sendable {
             if added.last.map({ !$0.value.utf8.elementsEqual(value.utf8) }) ?? true { added.append((value, [])) }
             added[added.count - 1].rows.append(try row.decode(atIndex: 1))
         }
-        for (value, rows) in added {
+        for (value, new) in added {
             let place = old.place(of: value)
             try keep(to: place, &self)
-            let isThere = place < old.values.count && old.values[place].utf8.elementsEqual(value.utf8)
-            try append(value, old, isThere ? place : nil, changed, rows, field, db)
-            if isThere { next += 1 }
+            var rows = new
+            if place < old.values.count, old.values[place].utf8.elementsEqual(value.utf8) {
+                rows = (known(place).rows.filter { !changed.contains($0) } + new).sorted()
+                next += 1
+            }
+            try append(value, rows, field, db)
         }
         try keep(to: old.values.count, &self)
     }
 
-    /// Adds a value after the last.
-    ///
-    /// - Parameters:
-    ///   - index: where it is in `old`; nil if it is not there.
-    ///   - changed: rows of `old` that are left out.
-    ///   - new: rows that have it now.
-    private mutating func append(
-        _ value: String, _ old: ValueRows, _ index: Int?, _ changed: RowSet, _ new: [Int64], _ field: EntityField,
-        _ db: Database
-    ) throws {
-        let known = index.map { old.rows[($0 == 0 ? 0 : old.ends[$0 - 1])..<old.ends[$0]] } ?? []
-        if let index, new.isEmpty, changed.count(of: known) == 0 {
-            begin(value, old.names[index])
-            rows += known
-        } else {
-            let rows = (known.filter { !changed.contains($0) } + new).sorted()
-            // The first entity may be another one, with another spelling.
-            let request: SQLRequest<String> = """
-                SELECT text FROM field WHERE name = \(field.storedName) AND folded = \(value) \
-                ORDER BY row, text LIMIT 1
-                """
-            guard let name = try request.fetchOne(db) else { return }
-            begin(value, name)
-            self.rows += rows
-        }
-        ends[ends.count - 1] = rows.count
+    /// Adds a value after the last, unless no row has it. Its first entity may be another one, with another spelling.
+    private mutating func append(_ value: String, _ rows: [Int64], _ field: EntityField, _ db: Database) throws {
+        let request: SQLRequest<String> = """
+            SELECT text FROM field WHERE name = \(field.storedName) AND folded = \(value) ORDER BY row, text LIMIT 1
+            """
+        guard !rows.isEmpty, let name = try request.fetchOne(db) else { return }
+        begin(value, name)
+        self.rows += rows
+        ends[ends.count - 1] = self.rows.count
     }
 
     /// The first place whose value is not less.
@@ -213,6 +218,8 @@ package final class RowCache: Sendable {
 
     private let state = Mutex(State())
 
+    var limit: Int { state.withLock(\.limit) }
+
     /// The bytes that it has at most.
     package func setLimit(_ limit: Int) { state.withLock { $0.limit = limit } }
 
@@ -259,8 +266,11 @@ struct KnownRows {
     private let store: UUID
     private let last: EntityChange?
     private let db: Database
+    private let few: Int
 
-    init(_ store: UUID, _ db: Database) throws { (self.store, last, self.db) = (store, try EntityChange.last(db), db) }
+    init(_ store: UUID, _ db: Database, few: Int) throws {
+        (self.store, last, self.db, self.few) = (store, try EntityChange.last(db), db, few)
+    }
 
     /// Whether the values of a field are known without reading all of them.
     func hasValues(of field: EntityField) throws -> Bool { try updated(valueRows(of: field) {}) != nil }
@@ -282,13 +292,64 @@ struct KnownRows {
         }
     }
 
-    /// Whether the rows of each part of a condition are known.
+    /// Whether the rows of each part of a condition are known, or found at once.
     func hasRows(where condition: Condition) throws -> Bool {
         switch condition.form {
-        case .not(let part): try hasRows(where: part)
-        case .all(let parts), .any(let parts): try parts.allSatisfy { try hasRows(where: $0) }
-        default: try updated(rows(of: condition)) != nil
+        case .not(let part): return try hasRows(where: part)
+        case .all(let parts), .any(let parts): return try parts.allSatisfy { try hasRows(where: $0) }
+        default:
+            if try updated(rows(of: condition)) != nil { return true }
+            return try condition.numbers.map { try updated(numberRows(of: $0.field, $0.column))?.isExact == true }
+                ?? false
         }
+    }
+
+    /// The rows that satisfy a condition, if a part of it holds for few entities, as the index of fields shows at
+    /// once; nil for others.
+    func fewRows(where condition: Condition) throws -> RowSet? {
+        let parts = condition.conjuncts
+        guard let part = try parts.first(where: { try isFew($0) }) else { return nil }
+        if parts.count == 1 { return try rows(where: part) }
+        return try cached(
+            Part(name: "few\0" + condition.description, byteCount: \.byteCount) {
+                try rows(among: rows(where: part), where: condition)
+            } update: { rows, changed in
+                rows.subtracting(changed).union(try looked(among: changed, where: condition))
+            })
+    }
+
+    private func isFew(_ part: Condition) throws -> Bool {
+        let holds: SQL
+        switch part.form {
+        case .isAnyOf(let field, let values) where field != .id:
+            holds = "name = \(field.storedName) AND folded IN \(values.map(TextFolding.folded))"
+        case .number(let field, let range) where field != .id:
+            holds = "name = \(field.storedName) AND number IS NOT NULL\(Condition.isIn(range, "number"))"
+        default: return false
+        }
+        let request: SQLRequest<Int> = "SELECT COUNT(*) FROM (SELECT 1 FROM field WHERE \(holds) LIMIT \(few + 1))"
+        return try request.fetchOne(db) ?? 0 <= few
+    }
+
+    /// Those of some rows, which are few, that satisfy a condition: what is not known of it is looked up for each.
+    func rows(among rows: RowSet, where condition: Condition) throws -> RowSet {
+        var (rows, unknown) = (rows, [Condition]())
+        for part in condition.conjuncts {
+            if try hasRows(where: part) {
+                rows = rows.intersection(try self.rows(where: part))
+            } else {
+                unknown.append(part)
+            }
+        }
+        return unknown.isEmpty ? rows : try looked(among: rows, where: .all(unknown))
+    }
+
+    private func looked(among rows: RowSet, where condition: Condition) throws -> RowSet {
+        try RowSet(
+            """
+            SELECT entity.row FROM json_each(\(rows.json)) AS known CROSS JOIN entity ON entity.row = known.value \
+            WHERE \(condition.sqlForFewRows)
+            """, db)
     }
 
     /// The rows of the entities that have the words of a text. O(these entities).
@@ -330,13 +391,38 @@ struct KnownRows {
 
     private func rows(_ name: String, _ sql: SQL, of condition: Condition) -> Part<RowSet> {
         Part(name: name, byteCount: \.byteCount) {
-            try RowSet(sql, db)
+            if let (field, column, range) = condition.numbers, let numbers = try numbers(of: field, column, in: range) {
+                return numbers.rows(in: range)
+            }
+            return try RowSet(sql, db)
         } update: { rows, changed in
-            let found: SQL = """
-                SELECT entity.row FROM json_each(\(changed.json)) AS changed \
-                CROSS JOIN entity ON entity.row = changed.value WHERE \(condition.sqlForFewRows)
-                """
-            return rows.subtracting(changed).union(try RowSet(found, db))
+            rows.subtracting(changed).union(try looked(among: changed, where: condition))
+        }
+    }
+
+    /// The numbers of a field, for a range of them; nil where the index finds those of the range as fast.
+    private func numbers(
+        of field: EntityField, _ column: NumberRows.Column, in range: ValueRange<Double>
+    ) throws -> NumberRows? {
+        let part = numberRows(of: field, column)
+        if let known = try updated(part) { return known.isExact ? known : nil }
+        let name = SQL(sql: column.rawValue)
+        let request: SQLRequest<Bool> = """
+            SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM field WHERE name = \(field.storedName) \
+            AND \(name) IS NOT NULL\(Condition.isIn(range, name)) LIMIT \(few + 1))) \
+            > \(few) \
+            AND (SELECT MAX(row) FROM entity) <= \(RowCache.shared.limit / 2 / NumberRows.mostBytesPerValue)
+            """
+        guard try request.fetchOne(db) == true else { return nil }
+        let read = try cached(part)
+        return read.isExact ? read : nil
+    }
+
+    private func numberRows(of field: EntityField, _ column: NumberRows.Column) -> Part<NumberRows> {
+        Part(name: "\(column)\0" + field.storedName, byteCount: \.byteCount) {
+            try NumberRows(of: field, column, db)
+        } update: { numbers, changed in
+            try numbers.updated(changed, of: field, column, db)
         }
     }
 
@@ -375,5 +461,21 @@ struct KnownRows {
         guard let changed = try change?.laterRows(db), let value = try part.update(known, changed) else { return nil }
         RowCache.shared.keep(value, part.byteCount(value), as: part.name, of: store, at: last)
         return value
+    }
+}
+
+extension Condition {
+    /// The field and the numbers of a condition that asks for a range of them.
+    fileprivate var numbers: (field: EntityField, column: NumberRows.Column, range: ValueRange<Double>)? {
+        let found: (EntityField, NumberRows.Column, ValueRange<Double>)? =
+            switch form {
+            case .number(let field, let range): (field, .number, range)
+            case .date(let field, let range): Self.instants(range).map { (field, .instant, $0) }
+            default: nil
+            }
+        guard let (field, column, range) = found, field != .id,
+            [range.lower?.value, range.upper?.value].allSatisfy({ $0?.isNaN != true })
+        else { return nil }
+        return (field, column, range)
     }
 }

@@ -126,7 +126,7 @@ struct ConditionTests {
         #expect(error?.reason.contains(reason) == true, "\(String(describing: error))")
     }
 
-    private static func random(_ random: inout SeededGenerator, depth: Int = 0) -> Condition {
+    static func random(_ random: inout SeededGenerator, depth: Int = 0) -> Condition {
         func text() -> String { values.randomElement(using: &random) ?? "" }
         func field() -> EntityField {
             [.id, .type, .title, .subtitle, .label, .attribute(text()), .attribute("type")].randomElement(
