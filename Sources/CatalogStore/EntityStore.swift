@@ -1,7 +1,7 @@
 package import CatalogEntities
 import Compute
 package import FeaturePrints
-import Foundation
+package import Foundation
 import GRDB
 import GRDBSQLite
 
@@ -92,7 +92,9 @@ package struct EntityStore: Sendable {
     }
 
     /// What is cached, as of the state that a transaction reads.
-    func knownRows(_ db: Database) throws -> KnownRows { try KnownRows(cached.id, db) }
+    ///
+    /// - Parameter few: the entities that are looked up one by one.
+    func knownRows(_ db: Database, few: Int = usualFew) throws -> KnownRows { try KnownRows(cached.id, db, few: few) }
 
     /// Changes the database in one transaction.
     ///
@@ -195,6 +197,9 @@ extension EntityStore {
     package func setPrintIndex(_ kind: PrintIndexKind) throws {
         try write { try Setting.printIndex.write(kind.rawValue, $0) }
     }
+
+    /// What the catalog was called by itself when it was made; nil in a damaged database.
+    package func catalogID() throws -> UUID? { try read(Setting.catalogID.read).flatMap(UUID.init(uuidString:)) }
 
     /// The identity of the catalog and its present revision.
     static func state(_ db: Database) throws -> (catalogID: UUID, revision: CatalogRevision)? {

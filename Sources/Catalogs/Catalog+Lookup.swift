@@ -2,6 +2,7 @@ public import CatalogEntities
 public import CatalogSearch
 import CatalogStore
 import Compute
+package import Foundation
 
 /// Entities by their ids, fields and text.
 extension Catalog {
@@ -136,6 +137,9 @@ extension Catalog {
             return (state, counts.map { zip(fields, $0).map { Facet($0, counts: $1) } })
         }
     }
+
+    /// What names the catalog wherever its folder is, and its snapshots; nil in a damaged database.
+    package var catalogID: UUID? { get async throws { try await reading { try store.catalogID() } } }
 
     /// Sets how many bytes of what lists and facets read are kept, for all catalogs of the process together.
     package static func limitRowCache(to byteCount: Int) { RowCache.shared.setLimit(byteCount) }

@@ -341,7 +341,22 @@ import Testing
             #expect(try await server.send("PUT", "/v1/catalogs/next/entities/new", body: image).status == 201)
             let search = "/v1/catalogs/covers/search"
             let query = try #require(try await server.send("POST", search, body: image).json["query"] as? String)
+            /// What each name stands for, as the list and the catalog itself say.
+            func ids() async throws -> [String: String] {
+                let listed = try await server.send("GET", "/v1/catalogs").json["catalogs"] as? [[String: Any]] ?? []
+                let ids = Dictionary(
+                    uniqueKeysWithValues: listed.compactMap { entry in
+                        (entry["name"] as? String).map { ($0, entry["id"] as? String ?? "") }
+                    })
+                for (name, id) in ids {
+                    #expect(try await server.send("GET", "/v1/catalogs/\(name)").json["id"] as? String == id)
+                }
+                return ids
+            }
+            let before = try await ids()
+            #expect(before.count == 2 && Set(before.values).count == 2 && !before.values.contains(""))
             #expect(try await server.json("POST", "/v1/catalogs/covers/swap", ["with": "next"]).status == 204)
+            #expect(try await ids() == ["covers": before["next"], "next": before["covers"]])
             #expect(try await server.send("POST", search, body: image).ids == ["new"])
             #expect(try await server.send("POST", "/v1/catalogs/next/search", body: image).ids == ["salt-signal"])
             // What was kept was kept of the other one.

@@ -12,6 +12,7 @@ struct CatalogHandler: Sendable {
 
     struct Summary: Encodable, Sendable {
         let name: String
+        let id: UUID?
         let entities: Int
     }
 
@@ -40,6 +41,7 @@ struct CatalogHandler: Sendable {
         }
 
         let name: String
+        let id: UUID?
         let entities: Int
         let entitiesWithLocalFeatures: Int
         let revision: Int64
@@ -55,8 +57,8 @@ struct CatalogHandler: Sendable {
         var catalogs: [Summary] = []
         for name in try service.store.names() where context.isAllowed(name) {
             // A catalog that cannot be opened does not hide the others; a request for it says why.
-            guard let count = try? await service.store.count(name) else { continue }
-            catalogs.append(Summary(name: name.description, entities: count))
+            guard let (count, id) = try? await service.store.entry(name) else { continue }
+            catalogs.append(Summary(name: name.description, id: id, entities: count))
         }
         return Response(Listing(catalogs: catalogs))
     }
@@ -148,7 +150,7 @@ struct CatalogHandler: Sendable {
         let catalog = served.catalog
         if !(catalog is Catalog) {
             return Details(
-                name: served.name.description, entities: catalog.count,
+                name: served.name.description, id: nil, entities: catalog.count,
                 entitiesWithLocalFeatures: catalog.hasLocalFeatures ? catalog.count : 0, revision: 0, types: [:],
                 labels: [:], attributes: [:],
                 model: Details.Model(catalog.model),
@@ -156,7 +158,7 @@ struct CatalogHandler: Sendable {
         }
         let (info, vocabulary) = try await served.summary(in: pool)
         return Details(
-            name: served.name.description, entities: info.entityCount,
+            name: served.name.description, id: served.databaseID, entities: info.entityCount,
             entitiesWithLocalFeatures: info.entitiesWithLocalFeatures, revision: info.revision,
             types: Dictionary(info.typeCounts.map { ($0.value, $0.count) }, uniquingKeysWith: +).mostFrequent,
             labels: vocabulary.labels, attributes: vocabulary.attributes,

@@ -190,7 +190,7 @@ struct SystemHandler: Sendable {
         try context.requireAllCatalogs()
         if let names = try? service.store.names() {
             var counts: [CatalogName: Int] = [:]
-            for name in names { counts[name] = try? await service.store.count(name) }
+            for name in names { counts[name] = try? await service.store.entry(name).count }
             service.metrics.catalogs(counts, open: service.store.openCount)
         }
         service.metrics.process(

@@ -150,14 +150,16 @@ import Synchronization
         }
     }
 
-    /// The number of entities of a catalog. One that was closed is opened only if its folder has changed since.
+    /// The number of entities of a catalog, and what its database calls it. One that was closed is opened only if its
+    /// folder has changed since.
     ///
     /// - Throws: as ``catalog(_:)``.
-    func count(_ name: CatalogName) async throws -> Int {
+    func entry(_ name: CatalogName) async throws -> (count: Int, id: UUID?) {
         if let closed = state.withLock({ $0.closed[name] }), closed.folder == FolderState(url(of: name)) {
-            return closed.count
+            return (closed.count, closed.databaseID)
         }
-        return try await catalog(name).catalog.count
+        let served = try await catalog(name)
+        return (served.catalog.count, served.databaseID)
     }
 
     /// Closes the catalogs that were used least lately.
@@ -387,8 +389,8 @@ import Synchronization
         for name in (try? names()) ?? [] {
             if Task.isCancelled { return }
             do {
-                let count = try await count(name)
-                logger.info("catalog", metadata: ["name": "\(name)", "entities": "\(count)"])
+                let count = try await entry(name).count
+                logger.info("catalog", metadata: ["name": "\(name)", "entities": .stringConvertible(count)])
             } catch is CancellationError {
                 return
             } catch let problem as Problem where problem.code == .unknownCatalog {
@@ -414,14 +416,16 @@ import Synchronization
         let same = closed.flatMap { $0.folder?.identity == folder?.identity ? $0 : nil }
         if same == nil { await closed?.writer.close() }
         do {
+            let catalog = try await opening(url) { try await Catalog.open(at: url) }
             let served = ServedCatalog(
-                name: name, catalog: try await opening(url) { try await Catalog.open(at: url) },
+                name: name, catalog: catalog,
                 writer: same?.writer
                     ?? CatalogWriter(
                         url: url, indexer: indexer, idleTime: writerIdleTime, decoding: decoding,
                         imageMemory: imageMemory, willWrite: { [willChange] in willChange(name) }),
                 // Queries that were kept of it still hold.
-                id: same?.id ?? UUID(), swapCount: state.withLock { $0.swapCounts[name] ?? 0 })
+                id: same?.id ?? UUID(), swapCount: state.withLock { $0.swapCounts[name] ?? 0 },
+                databaseID: try await catalog.catalogID)
             state.withLock { state in
                 state.open[name] = served
                 state.closed[name] = nil

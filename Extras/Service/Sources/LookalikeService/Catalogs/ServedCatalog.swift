@@ -8,6 +8,8 @@ import Synchronization
 /// A catalog that is open for searches and changes.
 @_spi(Service) public final class ServedCatalog: Sendable {
     let id: UUID
+    /// What its database calls it; nil for one that a database elsewhere keeps.
+    let databaseID: UUID?
     let name: CatalogName
     let catalog: any SearchableCatalog
     let writer: CatalogWriter
@@ -29,9 +31,10 @@ import Synchronization
 
     /// - Parameter id: names the entities that the catalog has: a restored one of the same name has another id.
     init(
-        name: CatalogName, catalog: any SearchableCatalog, writer: CatalogWriter, id: UUID = UUID(), swapCount: Int = 0
+        name: CatalogName, catalog: any SearchableCatalog, writer: CatalogWriter, id: UUID = UUID(), swapCount: Int = 0,
+        databaseID: UUID? = nil
     ) {
-        self.id = id
+        (self.id, self.databaseID) = (id, databaseID)
         self.swapCount = swapCount
         self.name = name
         folder = (writer.url, FolderState(writer.url)?.identity)
@@ -155,11 +158,12 @@ struct ClosedCatalog: Sendable {
     let writer: CatalogWriter
     /// The number of entities, as long as the folder is in this state.
     let count: Int
+    let databaseID: UUID?
     let folder: FolderState?
 
     init(_ served: ServedCatalog) {
         (id, writer) = (served.id, served.writer)
-        count = served.catalog.count
+        (count, databaseID) = (served.catalog.count, served.databaseID)
         folder = FolderState(served.writer.url)
     }
 }
