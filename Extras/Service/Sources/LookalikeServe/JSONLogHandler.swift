@@ -3,7 +3,8 @@ import Foundation
 import Logging
 
 /// Writes each message to standard error as a line with a JSON object: its time, level and text, and its values by
-/// name.
+/// name. A value that is a number in one line is a number in all that have it: what keeps logs refuses a field of two
+/// types.
 struct JSONLogHandler: LogHandler {
     var logLevel = Logger.Level.info
     var metadata: Logger.Metadata = [:]
@@ -19,7 +20,7 @@ struct JSONLogHandler: LogHandler {
     func log(event: LogEvent) {
         var object: [String: Any] = [:]
         for (key, value) in metadata.merging(event.metadata ?? [:], uniquingKeysWith: { $1 }) {
-            object[key] = Self.json(value, isNumber: Self.numbers.contains(key))
+            object[key] = Self.json(value)
         }
         object["time"] = Date().formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
         object["level"] = event.level.rawValue
@@ -34,15 +35,14 @@ struct JSONLogHandler: LogHandler {
         line.withUnsafeBytes { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }
 
-    /// Values that are numbers, unless there is none. A key may have the name “12”.
-    private static let numbers: Set = ["status", "ms", "received", "sent", "entities", "port", "keys"]
-
-    private static func json(_ value: Logger.Metadata.Value, isNumber: Bool) -> Any {
+    private static func json(_ value: Logger.Metadata.Value) -> Any {
         switch value {
-        case .string(let text): isNumber ? Double(text) ?? text as Any : text
-        case .stringConvertible(let value): json(.string("\(value)"), isNumber: isNumber)
-        case .array(let values): values.map { json($0, isNumber: false) }
-        case .dictionary(let values): values.mapValues { json($0, isNumber: false) }
+        case .string(let text): text
+        case .stringConvertible(let number as Int): number
+        case .stringConvertible(let number as Double): number
+        case .stringConvertible(let value): "\(value)"
+        case .array(let values): values.map(json)
+        case .dictionary(let values): values.mapValues(json)
         }
     }
 }

@@ -44,6 +44,7 @@ final class ServiceMetrics: Sendable {
             ("lookalike_webhooks_ended_total", "Events that were taken, or given up."),
             ("lookalike_webhook_failures_total", "Attempts to send an event that failed."),
             ("lookalike_backup_timestamp_seconds", "When a catalog was last found to have a backup."),
+            ("lookalike_backup_interval_seconds", "The time between two backups of a catalog."),
             ("lookalike_backup_failures_total", "Backups that failed."),
             ("lookalike_reloads_total", "Times that keys or certificates were read again, by result."),
             ("lookalike_build_info", "The version of the program."),
@@ -256,15 +257,16 @@ struct MeasuringMiddleware: RouterMiddleware {
         _ head: HTTPRequest, _ endpoint: String, _ status: Int, sent: Int?, time: Duration,
         _ identity: RequestIdentity, _ logger: Logger
     ) {
-        logger.info(
-            "request",
-            metadata: [
-                "method": "\(name(of: head))", "route": "\(endpoint)", "status": "\(status)",
-                "received": "\(head.headerFields[.contentLength] ?? "-")",
-                "sent": "\(sent.map(String.init) ?? "-")",
-                "ms": "\(time.milliseconds)", "client": "\(identity.address)", "key": "\(identity.key ?? "-")",
-                "catalog": "\(catalog(in: head.path ?? "")?.description ?? "-")", "request": "\(identity.id)",
-            ])
+        var metadata: Logger.Metadata = [
+            "method": "\(name(of: head))", "route": "\(endpoint)", "status": .stringConvertible(status),
+            "ms": .stringConvertible(time.milliseconds), "client": "\(identity.address)",
+            "key": "\(identity.key ?? "-")", "catalog": "\(catalog(in: head.path ?? "")?.description ?? "-")",
+            "request": "\(identity.id)",
+        ]
+        // A body in chunks has no length that is known before.
+        metadata["received"] = head.headerFields[.contentLength].flatMap { Int($0) }.map { .stringConvertible($0) }
+        metadata["sent"] = sent.map { .stringConvertible($0) }
+        logger.info("request", metadata: metadata)
     }
 
     private static func isOfPage(_ endpoint: String) -> Bool {

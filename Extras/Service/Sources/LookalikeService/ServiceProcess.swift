@@ -30,11 +30,13 @@ extension LookalikeService {
         logger.notice(
             "limits",
             metadata: [
-                "memory": "\(limits.memory)", "program": "\(limits.shares.program)",
-                "bodies": "\(limits.bodyBytesInFlight)", "body": "\(limits.bodyBytes)",
-                "images": "\(limits.searches * limits.shares.image)", "largeImages": "\(limits.shares.largeImages)",
-                "undo": "\(limits.shares.undo)", "searches": "\(limits.searches)",
-                "openCatalogs": "\(limits.openCatalogs)", "connections": "\(limits.connections)",
+                "memory": .stringConvertible(limits.memory), "program": .stringConvertible(limits.shares.program),
+                "bodies": .stringConvertible(limits.bodyBytesInFlight), "body": .stringConvertible(limits.bodyBytes),
+                "images": .stringConvertible(limits.searches * limits.shares.image),
+                "largeImages": .stringConvertible(limits.shares.largeImages),
+                "undo": .stringConvertible(limits.shares.undo), "searches": .stringConvertible(limits.searches),
+                "openCatalogs": .stringConvertible(limits.openCatalogs),
+                "connections": .stringConvertible(limits.connections),
             ])
         let scheme = configuration.tls == nil ? "http" : "https"
         let host = configuration.host.contains(":") ? "[\(configuration.host)]" : configuration.host
@@ -42,10 +44,10 @@ extension LookalikeService {
             do {
                 try StandardOutput.printUnbuffered("\(scheme)://\(host):\(port)/")
             } catch {
-                logger.warning("\(error)", metadata: ["port": "\(port)"])
+                logger.warning("\(error)", metadata: ["port": .stringConvertible(port)])
             }
         } onHealthRunning: {
-            logger.notice("health and metrics", metadata: ["port": "\($0)"])
+            logger.notice("health and metrics", metadata: ["port": .stringConvertible($0)])
         }
         let reloading = Reloading(
             logger: logger, registry: registry,

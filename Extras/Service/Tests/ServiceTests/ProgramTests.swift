@@ -124,6 +124,46 @@ struct Program: Sendable {
         }
     }
 
+    /// What keeps logs refuses a field that is a number in one line and a text in another.
+    @Test func fieldsOfTheLogHaveOneType() async throws {
+        try await withFolder { folder in
+            let program = try await Program(
+                [
+                    "--catalogs", folder.appendingPathComponent("catalogs").path, "--port", "0", "--log-format", "json",
+                    "--access-log",
+                ], hasErrorPipe: true)
+            let image = try DemoCovers.image("salt-signal")
+            let line = Data(#"{"id": "a", "image": "none"}"#.utf8)
+            #expect(try await program.send("PUT", "/v1/catalogs/12").status == 201)
+            #expect(try await program.send("PUT", "/v1/catalogs/12/entities/1", body: image).status == 201)
+            let client = HTTPClient(port: program.port)
+            // Its length is not known before.
+            let lines = try await client.send("GET", "/v1/catalogs/12/entities", ["Accept": "application/x-ndjson"])
+            #expect(lines.status == 200)
+            #expect(try await program.send("GET", "/12").status == 404)
+            let task = try await client.send(
+                "POST", "/v1/catalogs/12/entities:batch",
+                ["Prefer": "respond-async", "Content-Type": "application/x-ndjson"], body: line)
+            #expect(task.status == 202)
+            let log = program.subprocess.errors
+            var isNumber: [String: Bool] = [:]
+            var names: Set<String> = []
+            _ = try await Self.line(of: log) { object in
+                for (name, value) in object {
+                    let known = isNumber.updateValue(value is NSNumber, forKey: name)
+                    #expect(known == nil || known == value is NSNumber, "\(name): \(value)")
+                }
+                names.formUnion((object["message"] as? String).map { [$0] } ?? [])
+                return names.isSuperset(of: ["limits", "request", "task"])
+            }
+            for name in ["memory", "status", "ms", "sent", "received", "done"] {
+                #expect(isNumber[name] == true, "\(name)")
+            }
+            #expect(isNumber["catalog"] == false && isNumber["result"] == false)
+            try await program.end()
+        }
+    }
+
     /// The next line of a log that satisfies a condition.
     private static func line(
         of log: FileHandle, where condition: ([String: Any]) -> Bool

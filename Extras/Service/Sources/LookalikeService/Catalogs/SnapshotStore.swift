@@ -105,6 +105,8 @@ struct BackupSchedule: Sendable {
     func run() async throws {
         let failures = Counter(label: "lookalike_backup_failures_total", factory: service.registry)
         failures.increment(by: 0)
+        Meter(label: "lookalike_backup_interval_seconds", factory: service.registry)
+            .set(backups.interval / .seconds(1))
         // The states that the last backups have.
         var done: [CatalogName: (key: SnapshotStore.Key, time: Date)] = [:]
         var meters: [CatalogName: Meter] = [:]

@@ -294,8 +294,8 @@ actor TaskStore {
         logger.info(
             "task",
             metadata: [
-                "task": "\(id)", "catalog": "\(record.catalog)", "status": "\(status.rawValue)",
-                "done": "\(record.done)", "refused": "\(record.refused)",
+                "task": "\(id)", "catalog": "\(record.catalog)", "result": "\(status.rawValue)",
+                "done": .stringConvertible(record.done), "refused": .stringConvertible(record.refused),
             ])
         onEnd(record.summary)
         forgetOldest()

@@ -254,7 +254,7 @@ final class WebhookQueue: Sendable {
         logger.log(
             level: delay == nil ? .error : .warning, delay == nil ? "webhook: an event is given up" : "webhook failed",
             metadata: [
-                "event": "\(event.summary.id)", "attempt": "\(event.summary.attempts)",
+                "event": "\(event.summary.id)", "attempt": .stringConvertible(event.summary.attempts),
                 "error": "\(event.summary.error ?? "")",
             ])
         if let delay {
