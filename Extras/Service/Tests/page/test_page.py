@@ -445,6 +445,55 @@ def what_divides_the_results(browser, server):
     server.send("DELETE", "/v1/catalogs/tags")
 
 
+def browsing(browser, server):
+    """The start shows what is in the catalog, by filters with counts and in an order, which the address keeps."""
+    rows = list(csv.DictReader((DEMO / "covers/albums.csv").open()))
+    with Page(browser, server.url) as page:
+        items = page.locator("#shelf li")
+        expect(items).to_have_count(18)
+        expect(page.locator("#shelf-title")).to_have_text("18 in the catalog")
+        page.click("#shelf-filters summary:has-text('Type')")
+        albums = [row for row in rows if int(row["year"]) % 2]
+        expect(page.locator("#shelf-filters label:has-text('album') .count")).to_have_text(str(len(albums)))
+        page.page.check("#shelf-filters input[value=album]")
+        expect(page.locator("#shelf-title")).to_have_text(f"{len(albums)} of the 18 in the catalog")
+        # The other value can be chosen at once.
+        expect(page.locator("#shelf-filters input[value=single]")).to_have_count(1)
+        page.keyboard.press("Escape")
+        page.select_option("#order", "-attribute.year")
+        latest = sorted(albums, key=lambda row: -int(row["year"]))
+        expect(items.first).to_have_text(latest[0]["title"])
+        assert {row["title"] for row in latest} == set(items.all_text_contents())
+        page.reload()
+        expect(items.first).to_have_text(latest[0]["title"])
+        expect(page.locator("#shelf-title")).to_have_text(f"{len(albums)} of the 18 in the catalog")
+        page.check("browsing")
+        items.nth(1).locator("button").click()
+        expect(page.locator("#results-title")).to_contain_text(latest[1]["title"])
+        page.go_back()
+        expect(items.first).to_have_text(latest[0]["title"])
+        expect(page.locator("#order")).to_have_value("-attribute.year")
+    # More than a page, with texts that conditions quote; without an address they are all shown again.
+    server.send("PUT", "/v1/catalogs/many")
+    for number in range(30):
+        query = {"title": f"{number:02}", "attribute.a \\b": 'x "y" \\z' if number % 2 else "plain", "type": "t"}
+        server.put_cover("salt-signal", f"e{number}", urllib.parse.urlencode(query), "many")
+    with Page(browser, f"{server.url}/?catalog=many&sort=title") as page:
+        expect(page.locator("#shelf li")).to_have_count(24)
+        page.click("#shelf-more")
+        expect(page.locator("#shelf li")).to_have_count(30)
+        expect(page.locator("#shelf-more")).to_be_hidden()
+        expect(page.locator("#shelf li").nth(24).locator("button")).to_be_focused()
+        assert page.locator("#shelf li").all_text_contents() == [f"{number:02}" for number in range(30)]
+        # What all have divides nothing.
+        expect(page.locator("#shelf-filters summary")).to_have_count(1)
+        page.click("#shelf-filters summary")
+        page.click("#shelf-filters label:has-text('\"y\"')")
+        expect(page.locator("#shelf-title")).to_have_text("15 of the 30 in the catalog")
+        expect(page.locator("#shelf li").first).to_have_text("01")
+    server.send("DELETE", "/v1/catalogs/many")
+
+
 def more_like_this(browser, server):
     """It starts from the picture of the catalog, also when its address is opened; a part of that can be searched."""
     with Page(browser, server.url) as page:
@@ -1247,7 +1296,7 @@ def main():
         tests += [a_slow_network]
         tests += [without_programs, asked_before_the_catalog_is_known, a_catalog_that_cannot_be_opened]
         tests += [a_busy_service_is_asked_again, not_in_the_catalog]
-        tests += [what_divides_the_results, more_like_this, wrong_links, by_words]
+        tests += [browsing, what_divides_the_results, more_like_this, wrong_links, by_words]
         for test in [*tests, camera, errors]:
             if not re.search(arguments.only, test.__name__):
                 continue

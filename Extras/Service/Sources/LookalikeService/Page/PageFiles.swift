@@ -11,7 +11,7 @@ enum ServiceResources {
     /// The names of the page's files, with their media types.
     static let pageFiles: [(name: String, type: String)] =
         [("index.html", "text/html; charset=utf-8"), ("page.css", "text/css; charset=utf-8")]
-        + ["adding", "api", "camera", "cards", "filters", "managing", "names", "page", "photo", "stage"].map {
+        + ["adding", "api", "camera", "cards", "filters", "managing", "names", "page", "photo", "shelf", "stage"].map {
             ("\($0).js", "text/javascript; charset=utf-8")
         } + [("icon.svg", "image/svg+xml")]
 

@@ -150,8 +150,9 @@ struct ProblemMiddleware: RouterMiddleware {
             <link rel="stylesheet" href="\(root)page.css">
             </head>
             <body>
+            <header><img src="\(root)icon.svg" alt="" width="32" height="32"> <strong>Lookalike</strong></header>
             <main>
-            <section>
+            <section class="wrong">
             <h1>There is nothing at this address</h1>
             <p>The link is wrong, or what it led to is somewhere else now.</p>
             <p><a href="\(root)">Search the catalog</a></p>

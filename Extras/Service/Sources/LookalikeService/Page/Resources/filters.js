@@ -124,7 +124,8 @@ export class Filters {
       const label = element("label");
       const box = element("input");
       box.type = "radio";
-      box.name = key;
+      // A page may have several groups of filters.
+      box.name = `${this.container.id} ${key}`;
       box.value = value ?? "";
       box.checked = chosen === value;
       box.addEventListener("change", () => {

@@ -10,11 +10,11 @@ import { Filters } from "./filters.js";
 import { setUpManaging } from "./managing.js";
 import { entitiesNamed } from "./names.js";
 import { acceptDrops, files, prepared } from "./photo.js";
+import { Shelf } from "./shelf.js";
 import { areNumbered, Stage } from "./stage.js";
 
 const PAGE_SIZE = 12;
 const MOST_MATCHES = 200;
-const SHELF_SIZE = 24;
 /** Photos that the browser's history can go back to. */
 const KEPT_PHOTOS = 12;
 const field = (id) => document.getElementById(id);
@@ -45,6 +45,7 @@ let again = null;
 
 const stage = new Stage(() => photo && searchPhoto());
 const filters = new Filters(field("filters"), () => shown && refine());
+const shelf = new Shelf((entity) => searchLike(entity), () => remember("replace"));
 const actions = {
   light(index) {
     stage.light(index);
@@ -360,8 +361,9 @@ async function showLess() {
   more.hidden = !cursor;
   more.textContent = "More";
   const what = results.length ? `${count(results.length, "match")}: ${listed(results)}` : "No match";
-  status.textContent = others.length
-    ? `${what}. Below is what is less likely.` : `${what}. The catalog has nothing else.`;
+  // The headings say it to those who see.
+  if (others.length) say(`${what}. Below is what is less likely.`, false);
+  else say("The catalog has nothing else.");
   return true;
 }
 
@@ -530,34 +532,6 @@ async function offerSamples() {
   field("samples").hidden = !samples.length;
 }
 
-/** Shows some of what can be found, before anything is asked. */
-async function offerEntities() {
-  field("shelf").hidden = true;
-  const name = catalog.name;
-  let entities;
-  try {
-    ({ entities } = await getJSON(`v1/catalogs/${name}/entities?limit=${SHELF_SIZE}`));
-  } catch {
-    return; // A database elsewhere lists nothing.
-  }
-  if (catalog?.name !== name) return;
-  field("shelf-title").textContent = entities.length < SHELF_SIZE
-    ? "In the catalog" : `Some of the ${catalog.entities.toLocaleString("en")} in the catalog`;
-  field("shelf").querySelector("ul").replaceChildren(...entities.map((entity) => {
-    const item = element("li");
-    const image = element("img");
-    image.alt = "";
-    image.loading = "lazy";
-    showImage(image, entity.thumbnail);
-    const like = button("", "", () => searchLike(entity));
-    like.setAttribute("aria-label", `More like ${nameOf(entity)}`);
-    like.append(image, element("span", "", nameOf(entity)));
-    item.append(like);
-    return item;
-  }));
-  field("shelf").hidden = !entities.length;
-}
-
 async function takeSample(path, options = {}) {
   const mine = {};
   newest = mine;
@@ -613,7 +587,7 @@ function remember(way) {
   if (way === "none") return;
   const values = new URLSearchParams();
   const isManaged = !field("manage").hidden;
-  if (catalog && (shown || isManaged || catalog.name !== firstCatalog)) values.set("catalog", catalog.name);
+  if (catalog && (shown || isManaged || shelf.isChanged || catalog.name !== firstCatalog)) values.set("catalog", catalog.name);
   if (isManaged) values.set("view", "manage");
   else if (shown?.kind === "name") values.set("name", shown.name);
   else if (shown?.kind === "like") values.set("like", shown.id);
@@ -622,6 +596,7 @@ function remember(way) {
   if (!isManaged) {
     for (const [key, value] of filters.chosen) values.set(`where.${key}`, value);
     if (shown?.isLess) values.set("less", "1");
+    if (!shown) shelf.remember(values);
   }
   const url = `${values}` ? `?${values}` : location.pathname;
   const state = { photo: photo ? photoKey : null, region: stage.region };
@@ -681,8 +656,9 @@ async function restore(isFirst = false) {
   } else if (values.has("sample")) {
     await takeSample(`v1/samples/${encodeURIComponent(values.get("sample"))}`, { way: "none" });
     if (number === restored) await refineAs(values);
-  } else if (!isFirst) {
-    clear("none");
+  } else {
+    if (!isFirst) clear("none");
+    await shelf.restore(values);
   }
 }
 
@@ -731,7 +707,7 @@ async function openCatalog(name) {
   ]));
   field("manage-title").textContent = `Manage “${catalog.name}”`;
   field("text-label").textContent = catalog.model.readsTexts ? "Or describe it, or search by name" : "Or search by name";
-  offerEntities();
+  shelf.open(catalog);
 }
 
 /** Opens the catalog that is shown, or the first one; says why if there is none. */
@@ -812,8 +788,7 @@ setUpAdding(managed);
 async function openManaging(way = "push") {
   await opening;
   if (!mayManage) {
-    tell(new Error("Managing a catalog needs a key with write scope."));
-    askForKey();
+    tell(Object.assign(new Error("Managing a catalog needs a key with write scope."), { status: 401 }));
     return;
   }
   field("query").hidden = true;
