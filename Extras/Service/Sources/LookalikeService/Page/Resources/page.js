@@ -587,7 +587,8 @@ function remember(way) {
   if (way === "none") return;
   const values = new URLSearchParams();
   const isManaged = !field("manage").hidden;
-  if (catalog && (shown || isManaged || shelf.isChanged || catalog.name !== firstCatalog)) values.set("catalog", catalog.name);
+  const isStart = !shown && !isManaged && !shelf.isChanged && catalog?.name === firstCatalog;
+  if (catalog && !isStart) values.set("catalog", catalog.name);
   if (isManaged) values.set("view", "manage");
   else if (shown?.kind === "name") values.set("name", shown.name);
   else if (shown?.kind === "like") values.set("like", shown.id);

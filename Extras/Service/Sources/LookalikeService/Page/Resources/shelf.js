@@ -43,7 +43,8 @@ export class Shelf {
     order.replaceChildren(
       new Option("As in the catalog", ""), new Option("By name", "title"),
       ...names.flatMap((name) => [
-        new Option(`By ${name}, upwards`, `attribute.${name}`), new Option(`By ${name}, downwards`, `-attribute.${name}`),
+        new Option(`By ${name}, upwards`, `attribute.${name}`),
+        new Option(`By ${name}, downwards`, `-attribute.${name}`),
       ]));
     this.sortBy(chosen);
     return this.show();
@@ -68,8 +69,8 @@ export class Shelf {
   async restore(values) {
     if (!this.catalog) return;
     const before = `${this.options()}`;
-    this.filters.chosen = new Map(
-      [...values].filter(([key]) => key.startsWith("where.")).map(([key, value]) => [key.slice("where.".length), value]));
+    this.filters.chosen = new Map([...values].filter(([key]) => key.startsWith("where."))
+      .map(([key, value]) => [key.slice("where.".length), value]));
     this.sortBy(values.get("sort") ?? "");
     if (`${this.options()}` !== before) await this.show();
   }
@@ -125,7 +126,8 @@ export class Shelf {
     const { count } = answers[0].counts[0];
     title.textContent = this.filters.isActive
       ? `${number(count)} of the ${number(this.catalog.entities)} in the catalog` : `${number(count)} in the catalog`;
-    const facets = answers.flatMap((answer) => answer.facets ?? []).sort((a, b) => keys.indexOf(a.key) - keys.indexOf(b.key));
+    const facets = answers.flatMap((answer) => answer.facets ?? [])
+      .sort((a, b) => keys.indexOf(a.key) - keys.indexOf(b.key));
     this.filters.show(facets, count);
     order.parentElement.hidden = this.catalog.entities < 2;
     field("shelf").hidden = !this.catalog.entities;
