@@ -73,10 +73,11 @@ struct NumberRows: Sendable {
             CROSS JOIN field INDEXED BY fieldByEntity ON field.row = changed.value \
             WHERE name = \(field.storedName) AND \(column) IS NOT NULL ORDER BY 1
             """, db)
+        let removed = changed.places(in: rows[...])
+        if new.isExact, has(new, at: removed) { return self }
         var result = NumberRows()
         result.isExact = isExact && new.isExact
         result.rows.reserveCapacity(rows.count + new.rows.count)
-        let removed = changed.places(in: rows[...])
         var (next, nextRemoved) = (0, 0)
         for index in numbers.indices {
             while next < new.numbers.count, new.numbers[next] < numbers[index] {
@@ -90,6 +91,23 @@ struct NumberRows: Sendable {
         }
         for index in next..<new.numbers.count { result.add(new.numbers[index], new.rows(at: index)) }
         return result
+    }
+
+    /// Whether some rows have the numbers that they had.
+    ///
+    /// - Parameter places: where the rows are.
+    private func has(_ new: NumberRows, at places: [Int]) -> Bool {
+        var places = places[...]
+        for index in new.numbers.indices {
+            let known = place { $0 < new.numbers[index] }
+            guard known < numbers.count, numbers[known] == new.numbers[index] else { return false }
+            let own = places.prefix { $0 < ends[known] }
+            guard own.allSatisfy({ $0 >= start(known) }),
+                own.map({ rows[$0] }).sorted() == new.rows(at: index).sorted()
+            else { return false }
+            places = places.dropFirst(own.count)
+        }
+        return places.isEmpty
     }
 
     private func rows(at index: Int) -> ArraySlice<UInt32> { rows[start(index)..<ends[index]] }

@@ -67,10 +67,23 @@ struct ValueRows: Sendable {
 
     /// Reads the values of some entities anew. O(entities that have the field), but by far less than to read all.
     mutating func update(_ changed: RowSet, of field: EntityField, _ db: Database) throws {
+        let removed = changed.places(in: rows[...])
+        let name = field.storedName
+        let request: SQLRequest<Row> = """
+            SELECT DISTINCT folded, row FROM json_each(\(changed.json)) AS changed \
+            CROSS JOIN field INDEXED BY fieldByEntity ON field.row = changed.value \
+            WHERE name = \(name) ORDER BY folded, row
+            """
+        var added: [(value: String, rows: [Int64])] = []
+        for row in try request.fetchAll(db) {
+            let value: String = try row.decode(atIndex: 0)
+            if added.last.map({ !$0.value.utf8.elementsEqual(value.utf8) }) ?? true { added.append((value, [])) }
+            added[added.count - 1].rows.append(try row.decode(atIndex: 1))
+        }
+        if try has(added, at: removed, field, db) { return }
         let old = self
         (names, values, ends, rows) = ([], [], [], [])
         rows.reserveCapacity(old.rows.count + changed.count)
-        let removed = changed.places(in: old.rows[...])
         var nextRemoved = 0
         var next = 0
         /// The rows of a value that was there, and whether some of them have changed.
@@ -94,18 +107,6 @@ struct ValueRows: Sendable {
             }
             next = end
         }
-        let name = field.storedName
-        let request: SQLRequest<Row> = """
-            SELECT DISTINCT folded, row FROM json_each(\(changed.json)) AS changed \
-            CROSS JOIN field INDEXED BY fieldByEntity ON field.row = changed.value \
-            WHERE name = \(name) ORDER BY folded, row
-            """
-        var added: [(value: String, rows: [Int64])] = []
-        for row in try request.fetchAll(db) {
-            let value: String = try row.decode(atIndex: 0)
-            if added.last.map({ !$0.value.utf8.elementsEqual(value.utf8) }) ?? true { added.append((value, [])) }
-            added[added.count - 1].rows.append(try row.decode(atIndex: 1))
-        }
         for (value, new) in added {
             let place = old.place(of: value)
             try keep(to: place, &self)
@@ -119,12 +120,40 @@ struct ValueRows: Sendable {
         try keep(to: old.values.count, &self)
     }
 
-    /// Adds a value after the last, unless no row has it. Its first entity may be another one, with another spelling.
-    private mutating func append(_ value: String, _ rows: [Int64], _ field: EntityField, _ db: Database) throws {
+    /// Whether some rows have the values that they had, as after most changes: the copy of a million rows takes longer.
+    ///
+    /// - Parameter places: where the rows are.
+    private func has(
+        _ added: [(value: String, rows: [Int64])], at places: [Int], _ field: EntityField, _ db: Database
+    ) throws -> Bool {
+        var places = places[...]
+        for (value, new) in added {
+            let index = place(of: value)
+            guard index < values.count, values[index].utf8.elementsEqual(value.utf8) else { return false }
+            let start = index == 0 ? 0 : ends[index - 1]
+            let own = places.prefix { $0 < ends[index] }
+            guard own.count == new.count, zip(own, new).allSatisfy({ $0 >= start && rows[$0] == $1 }) else {
+                return false
+            }
+            if own.first == start, try firstText(of: value, field, db)?.utf8.elementsEqual(names[index].utf8) != true {
+                return false
+            }
+            places = places.dropFirst(own.count)
+        }
+        return places.isEmpty
+    }
+
+    /// The text of a value's first entity.
+    private func firstText(of value: String, _ field: EntityField, _ db: Database) throws -> String? {
         let request: SQLRequest<String> = """
             SELECT text FROM field WHERE name = \(field.storedName) AND folded = \(value) ORDER BY row, text LIMIT 1
             """
-        guard !rows.isEmpty, let name = try request.fetchOne(db) else { return }
+        return try request.fetchOne(db)
+    }
+
+    /// Adds a value after the last, unless no row has it. Its first entity may be another one, with another spelling.
+    private mutating func append(_ value: String, _ rows: [Int64], _ field: EntityField, _ db: Database) throws {
+        guard !rows.isEmpty, let name = try firstText(of: value, field, db) else { return }
         begin(value, name)
         self.rows += rows
         ends[ends.count - 1] = self.rows.count
