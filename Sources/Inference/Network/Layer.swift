@@ -8,6 +8,8 @@ protocol Layer: Sendable {
     /// The zero padding around its first input, in pixels.
     var padding: Int { get }
     var parameterCount: Int { get }
+    /// Those that a batch reads less often than its images one by one.
+    var batchedParameterCount: Int { get }
     /// Multiply-adds for one image.
     var multiplyAdds: Int { get }
     /// The work for one image: multiply-adds in whole blocks of channels, and what else is read or computed in terms of
@@ -31,6 +33,7 @@ extension Layer {
     var isReshape: Bool { false }
     var padding: Int { 0 }
     var parameterCount: Int { 0 }
+    var batchedParameterCount: Int { parameterCount }
     var multiplyAdds: Int { 0 }
     var tableBytes: Int { 0 }
     var parts: Int { 1 }

@@ -191,7 +191,7 @@ package struct Network: Sendable {
         imageLayout = try place(inputName).layout
         cornersPlace = if let corners = corners { try place(corners) } else { nil }
         outputDimension = length
-        let parameters = layers.reduce(0) { $0 + $1.layer.parameterCount }
+        let parameters = layers.reduce(0) { $0 + $1.layer.batchedParameterCount }
         let elements = steps.reduce(0) { $0 + $1.layer.outputShape.elementCount }
         operationCount = (layers.map(\.layer.operationCount) + plan.layouts.values.map(\.borderOperationCount))
             .reduce(0) { total, count in

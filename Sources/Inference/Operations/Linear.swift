@@ -119,6 +119,8 @@ struct LinearLayer: Layer {
     private var isQuantized: Bool { if case .quantized = weights { true } else { false } }
 
     var parameterCount: Int { outputs * (inputs + 1) }
+    /// Many lines read the weights anew, whether they are of one image or of several.
+    var batchedParameterCount: Int { 2 * rows > Self.mostTogether ? 0 : parameterCount }
     var multiplyAdds: Int { rows * outputs * inputs }
     var operationCount: Int {
         rows * MatrixKernel(rows: rows, depth: inputs, columns: outputs).packedCount
