@@ -125,8 +125,8 @@ struct GraphSimplifier {
         }
     }
 
-    /// Constants that the results of a linear layer are multiplied by, as LayerScale does (Touvron et al.: "Going Deeper
-    /// with Image Transformers", ICCV 2021).
+    /// Constants that the results of a linear layer are multiplied by, as LayerScale does (Touvron et al.: "Going
+    /// Deeper with Image Transformers", ICCV 2021).
     private mutating func mergeFactors() {
         let constants = Dictionary(
             uniqueKeysWithValues: nodes.compactMap { node -> (String, NetworkGraph.Constant)? in
