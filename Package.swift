@@ -352,7 +352,7 @@ let package = Package(
         .testTarget(name: "VectorSearchTests", dependencies: ["Compute", "TestSupport", "VectorSearch"]),
         .testTarget(
             name: "InferenceTests",
-            dependencies: ["DefaultModel", "FeaturePrints", "Imaging", "Inference", "TestSupport"]),
+            dependencies: ["Compute", "DefaultModel", "FeaturePrints", "Imaging", "Inference", "TestSupport"]),
         .testTarget(
             name: "TokenizerTests", dependencies: ["Tokenizers"], exclude: ["make_fixtures.py"],
             resources: [.copy("Fixtures")]),

@@ -16,7 +16,7 @@ import subprocess
 from collections import Counter
 from pathlib import Path
 
-from PIL import Image, ImageDraw, ImageEnhance, ImageFilter, ImageFont, ImageOps
+from PIL import Image, ImageDraw, ImageEnhance, ImageFilter, ImageFont, ImageOps, ImageStat
 
 from lookalike_training.images import files_in
 
@@ -157,6 +157,15 @@ def forms(draw):
         yield form
 
 
+def is_colored(file):
+    """Whether a gray copy of a picture differs from it."""
+    with Image.open(file) as image:
+        image = image.convert("HSV")
+        image.thumbnail((64, 64))
+        saturation, value = (ImageStat.Stat(image).mean[band] / 255 for band in (1, 2))
+    return saturation * value > 0.03
+
+
 def make(files, folder, draw):
     """Writes the images. Yields pairs of ids with the way, and with the relation, or None if they only look alike."""
     ways = [*COPIES, *ALIKE, "title"]
@@ -197,7 +206,7 @@ def main():
     draw = random.Random(options.seed)
     folder, catalog = options.output / "images", options.output / "catalog"
     folder.mkdir(parents=True)
-    files = [file for images in options.images for file in files_in(images)]
+    files = [file for images in options.images for file in files_in(images) if is_colored(file)]
     pairs = list(make(draw.sample(files, min(options.count, len(files))), folder, draw))
     subprocess.run([options.command, "index", folder, "--catalog", catalog], check=True, capture_output=True)
     found = subprocess.run(

@@ -25,10 +25,9 @@ LK_INLINE lk_f32x16 lk_log2(lk_f32x16 x) {
     return __builtin_elementwise_fma(series, s, __builtin_convertvector(exponent, lk_f32x16));
 }
 
-// 2^x, clamped to normal numbers: 2^n 2^f with f in [-1/2, 1/2], Taylor's series of e^(f ln 2) to the seventh
-// power, whose remainder is below 2^-27.
-LK_INLINE lk_f32x16 lk_exp2(lk_f32x16 x) {
-    x = __builtin_elementwise_min(__builtin_elementwise_max(x, lk_splat16(-126)), lk_splat16(127));
+// 2^x in -126...127: 2^n 2^f with f in [-1/2, 1/2], Taylor's series of e^(f ln 2) to the seventh power, whose
+// remainder is below 2^-27.
+LK_INLINE lk_f32x16 lk_exp2_near(lk_f32x16 x) {
     const lk_f32x16 n = __builtin_elementwise_roundeven(x);
     const lk_f32x16 f = (x - n) * 0.693147181f;
     lk_f32x16 series = lk_splat16(1.0f / 5040);
@@ -43,6 +42,11 @@ LK_INLINE lk_f32x16 lk_exp2(lk_f32x16 x) {
     lk_f32x16 scale;
     memcpy(&scale, &power, sizeof scale);
     return series * scale;
+}
+
+// 2^x, clamped to normal numbers.
+LK_INLINE lk_f32x16 lk_exp2(lk_f32x16 x) {
+    return lk_exp2_near(__builtin_elementwise_min(__builtin_elementwise_max(x, lk_splat16(-126)), lk_splat16(127)));
 }
 
 #endif

@@ -28,7 +28,8 @@
     K(luma_row, target) K(filter_row, target) K(gaussian_blur, target) K(scale_space_extrema, target)                  \
     K(orientation_histogram, target) K(gradient_descriptor, target) K(largest_magnitude, target)                       \
     K(quantize_components, target) K(offer_centers, target) K(best_two, target) K(signatures, target)                  \
-    K(restore_descriptor, target) K(hamming_within, target) K(select_binary_codes, target)
+    K(restore_descriptor, target) K(hamming_within, target) K(select_binary_codes, target) K(softmax, target)          \
+    K(normalize_line, target) K(quantize_line, target) K(finish_lines, target) K(pack_lines, target)
 #define LK_QUANTIZED_CONVOLUTION(K, target) K(convolve_quantized, target)
 #define LK_QUANTIZED_DISTANCES(K, target)                                                                              \
     K(quantized_dot_products, target) K(pack_quantized_rows, target) K(quantized_products, target)                     \

@@ -12,6 +12,7 @@
 #include "elementwise/elementwise_lanes.h"
 #include "generalized_mean/generalized_mean_lanes.h"
 #include "keypoint_descriptor/keypoint_descriptor_lanes.h"
+#include "lines/lines_lanes.h"
 #include "luma/luma_lanes.h"
 #include "nearest_centers/nearest_centers_lanes.h"
 #include "pooling/pooling_lanes.h"

@@ -105,8 +105,12 @@ final class TextTower: Sendable {
     private let kernels: SIMDTarget
     private let workspaces = WorkspacePool()
 
-    /// - Parameter dimension: that of the prints of images.
-    init(of file: SafeTensorsFile, dimension: Int, simd: SIMDTarget) throws(ModelError.Reason) {
+    /// - Parameters:
+    ///   - dimension: that of the prints of images.
+    ///   - precision: that of the network of images.
+    init(
+        of file: SafeTensorsFile, dimension: Int, precision: FeaturePrintModel.Precision, simd: SIMDTarget
+    ) throws(ModelError.Reason) {
         guard let graph = try file.decoded(TextGraph.self, from: TextGraph.metadataKey) else {
             throw .readsNoTexts
         }
@@ -120,7 +124,7 @@ final class TextTower: Sendable {
         guard (0..<tokenizer.count).contains(graph.padding) else {
             throw .unusableGraph("its texts are filled up with \(graph.padding), which is no piece of its tokenizer")
         }
-        network = try Network(graph: graph, file: file)
+        network = try Network(graph: graph, file: file, quantizes: precision == .int8)
         guard network.outputDimension == dimension else {
             throw .unusableGraph(
                 "its prints of texts have \(network.outputDimension) dimensions, and those of images \(dimension)")
@@ -160,7 +164,8 @@ final class TextTower: Sendable {
                 let made = Result { () throws(ModelError) in
                     do throws(ModelError.Reason) {
                         return try TextTower(
-                            of: SafeTensorsFile(model.fileData), dimension: model.dimension, simd: simd)
+                            of: SafeTensorsFile(model.fileData), dimension: model.dimension,
+                            precision: model.precision, simd: simd)
                     } catch {
                         throw ModelError(subject: model.identity.name, reason: error)
                     }

@@ -252,20 +252,16 @@ import Testing
             #expect(result.errors.contains("i1.png: ") && result.errors.contains("nowhere.png: cannot be read"))
             let names = try String(contentsOf: folder.file("prints.jsonl"), encoding: .utf8)
             #expect(try lines(names).map(\.image) == [first, last, other])
-            let data = try Data(contentsOf: output)
-            #expect(
-                data.dropFirst(128)
-                    == prints.joined().reduce(into: Data()) { data, value in
-                        withUnsafeBytes(of: value.bitPattern.littleEndian) { data.append(contentsOf: $0) }
-                    })
+            let rows = try Data(contentsOf: output).dropFirst(128)
+            #expect(rows == prints.joined().map(\.bitPattern.littleEndian).withUnsafeBytes { Data($0) })
         }
         let foreign = try folder.write(#"{"id": "a", "image": "a.png"}"#, to: "mine.jsonl")
         let refused = try Command.run("embed", first, "--output", folder.file("mine.npy").path)
         #expect(refused.status == 64 && refused.errors.contains("does not name rows"), "\(refused.errors)")
         #expect(try String(contentsOf: foreign, encoding: .utf8).contains("id"))
         #expect(!FileManager.default.fileExists(atPath: folder.file("mine.npy").path))
-        #expect(
-            try Command.run("embed", "--files-from", nowhere).errors.contains("nowhere.png: cannot be read: No such"))
+        let missing = try Command.run("embed", "--files-from", nowhere).errors
+        #expect(missing.contains("nowhere.png: cannot be read: No such"), "\(missing)")
     }
 
     /// Images of a folder are queries like any others.

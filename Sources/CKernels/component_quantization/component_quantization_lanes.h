@@ -3,10 +3,16 @@
 typedef int8_t i8x16 __attribute__((vector_size(16)));
 
 float KERNEL(largest_magnitude)(const float *values, size_t count) {
-    lk_f32x16 widest = lk_splat16(LK_SMALLEST_COMPONENT);
-    for (size_t i = 0; i < count; i += 16)
-        widest = __builtin_elementwise_max(widest, __builtin_elementwise_abs(lk_load16(values + i)));
-    return __builtin_reduce_max(widest);
+    // Four, so that none waits for the one before.
+    lk_f32x16 widest[4];
+    for (int i = 0; i < 4; i++) widest[i] = lk_splat16(LK_SMALLEST_COMPONENT);
+    size_t i = 0;
+    for (; i + 64 <= count; i += 64)
+#pragma clang loop unroll(full)
+        for (int k = 0; k < 4; k++)
+            widest[k] = lk_max16(__builtin_elementwise_abs(lk_load16(values + i + 16 * k)), widest[k]);
+    for (; i < count; i += 16) widest[0] = lk_max16(__builtin_elementwise_abs(lk_load16(values + i)), widest[0]);
+    return __builtin_reduce_max(lk_max16(lk_max16(widest[0], widest[1]), lk_max16(widest[2], widest[3])));
 }
 
 lk_quantization KERNEL(quantize_components)(const float *values, size_t count, int8_t *codes) {

@@ -17,7 +17,7 @@ enum { TILE_PIXELS = 6, TILE_BLOCKS = 1 };
 
 LK_INLINE void tile(const lk_convolution *c, const float *input, const float *weights, ptrdiff_t weight_block_stride,
                     int32_t block, ptrdiff_t output_offset, const int rows, const int columns, const int blocks,
-                    const ptrdiff_t step) {
+                    const ptrdiff_t step, const float *next) {
     lk_f32x16 sums[TILE_BLOCKS][TILE_PIXELS];
     const ptrdiff_t row_step = c->row_step;
 #pragma clang loop unroll(full)
@@ -30,6 +30,10 @@ LK_INLINE void tile(const lk_convolution *c, const float *input, const float *we
         const int32_t left = c->input_channels - first;
         const int32_t channels = left < LK_CHANNEL_BLOCK ? left : LK_CHANNEL_BLOCK;
         const float *plane = input + first / LK_CHANNEL_BLOCK * c->input_block_stride;
+        // A quarter of the next weights: a matrix product has up to four tiles for each.
+        if (next)
+            lk_prefetch(next + first * (TILE_BLOCKS * LK_CHANNEL_BLOCK / 4),
+                        TILE_BLOCKS * LK_CHANNEL_BLOCK * LK_CHANNEL_BLOCK);
         for (int32_t ky = 0; ky < c->kernel_height; ky++) {
             for (int32_t kx = 0; kx < c->kernel_width; kx++) {
                 const float *taps = plane + ky * c->tap_row_stride + kx * c->tap_stride;
@@ -64,12 +68,14 @@ LK_INLINE void tile(const lk_convolution *c, const float *input, const float *we
     }
 }
 
-typedef void (*tile_function)(const lk_convolution *, const float *, const float *, ptrdiff_t, int32_t, ptrdiff_t);
+typedef void (*tile_function)(const lk_convolution *, const float *, const float *, ptrdiff_t, int32_t, ptrdiff_t,
+                              const float *);
 
 #define DEFINE_TILE(p, b, s)                                                                                           \
     static void tile_##p##_##b##_##s(const lk_convolution *c, const float *input, const float *weights,                \
-                                     ptrdiff_t weight_block_stride, int32_t block, ptrdiff_t output_offset) {          \
-        tile(c, input, weights, weight_block_stride, block, output_offset, 1, p, b, s == 0 ? c->pixel_step : s);       \
+                                     ptrdiff_t weight_block_stride, int32_t block, ptrdiff_t output_offset,            \
+                                     const float *next) {                                                              \
+        tile(c, input, weights, weight_block_stride, block, output_offset, 1, p, b, s == 0 ? c->pixel_step : s, next); \
     }
 // The steps of strides 1 and 2 are known to the compiler; 0 stands for any other.
 #define DEFINE_STEPS(p, b)                                                                                             \
@@ -102,8 +108,9 @@ static const tile_function tiles[TILE_PIXELS][TILE_BLOCKS][5] = {TILE_WIDTHS(WID
 // Two rows of 5 to 7 columns, three of 4.
 #define DEFINE_NARROW(r, w, b, s)                                                                                      \
     static void narrow_##w##_##b##_##s(const lk_convolution *c, const float *input, const float *weights,              \
-                                       ptrdiff_t weight_block_stride, int32_t block, ptrdiff_t output_offset) {        \
-        tile(c, input, weights, weight_block_stride, block, output_offset, r, w, b, s);                                \
+                                       ptrdiff_t weight_block_stride, int32_t block, ptrdiff_t output_offset,          \
+                                       const float *next) {                                                            \
+        tile(c, input, weights, weight_block_stride, block, output_offset, r, w, b, s, next);                          \
     }
 #define DEFINE_NARROW_WIDTH(r, w)                                                                                      \
     DEFINE_NARROW(r, w, 1, 16)                                                                                         \
@@ -146,11 +153,14 @@ void KERNEL(convolve)(const lk_convolution *c, int32_t block_begin, int32_t bloc
     for (int32_t block = block_begin; block < block_end; block += TILE_BLOCKS) {
         const int32_t blocks = block_end - block < TILE_BLOCKS ? block_end - block : TILE_BLOCKS;
         const float *weights = c->weights + block * weight_block_stride;
+        // Weights of a matrix product may come from memory: while those that are here are multiplied, not at once.
+        const bool asks = row_end - row_begin == 1 && parts <= 4 && block + 2 * TILE_BLOCKS <= block_end;
+        const float *next = asks ? weights + TILE_BLOCKS * weight_block_stride : NULL;
         int32_t row = row_begin;
 #if defined(LK_AVX512)
         for (const int32_t rows = narrow_rows(c->output_width, step); rows > 1 && row + rows <= row_end; row += rows)
             narrow_tiles[c->output_width - 4][blocks - 1][step == 16 ? 0 : 1](
-                c, c->input + row * c->row_step, weights, weight_block_stride, block, row * c->output_row_stride);
+                c, c->input + row * c->row_step, weights, weight_block_stride, block, row * c->output_row_stride, NULL);
 #endif
         for (; row < row_end; row++) {
             const float *line = c->input + row * c->row_step;
@@ -158,7 +168,9 @@ void KERNEL(convolve)(const lk_convolution *c, int32_t block_begin, int32_t bloc
                 const int32_t x = (int32_t)((int64_t)part * c->output_width / parts);
                 const int32_t end = (int32_t)((int64_t)(part + 1) * c->output_width / parts);
                 tiles[end - x - 1][blocks - 1][step_index](c, line + x * step, weights, weight_block_stride, block,
-                                                           row * c->output_row_stride + x * c->output_pixel_stride);
+                                                           row * c->output_row_stride + x * c->output_pixel_stride,
+                                                           next ? next + part * weight_block_stride * TILE_BLOCKS / 4
+                                                                : NULL);
             }
         }
     }

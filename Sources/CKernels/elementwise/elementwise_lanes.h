@@ -22,18 +22,20 @@ LK_INLINE lk_f32x16 tanh_of(lk_f32x16 x) {
     return __builtin_elementwise_copysign(lk_choose(size < 0.1f, near, far), x);
 }
 
-// Abramowitz and Stegun, "Handbook of Mathematical Functions", 7.1.26 for large arguments, and Taylor's series (7.1.5)
-// for small ones; off by at most 1.5e-7.
+// x P(x^2) / Q(x^2), fitted to the least relative error, 1.2e-8 without that of rounding; beyond 3.8 it is 1 within
+// 8e-8. Off by at most 3.1e-7.
 LK_INLINE lk_f32x16 erf_of(lk_f32x16 x) {
-    const lk_f32x16 size = __builtin_elementwise_abs(x);
-    const lk_f32x16 t = lk_reciprocal(1 + 0.3275911f * size);
-    const lk_f32x16 series =
-        t * (0.254829592f + t * (-0.284496736f + t * (1.421413741f + t * (-1.453152027f + t * 1.061405429f))));
-    const lk_f32x16 far = 1 - series * exp_of(-size * size);
     const lk_f32x16 q = x * x;
-    const lk_f32x16 near =
-        1.12837917f * size * (1 + q * (-1.0f / 3 + q * (1.0f / 10 + q * (-1.0f / 42 + q * (1.0f / 216)))));
-    return __builtin_elementwise_copysign(lk_choose(size < 0.3f, near, far), x);
+    lk_f32x16 above = lk_splat16(2.15105024e-6f), below = lk_splat16(3.92136389e-5f);
+    const float numerator[5] = {2.86508584e-4f, 3.61503195e-3f, 5.23105972e-2f, 0.186248526f, 1.12837911f};
+    const float denominator[5] = {1.13509141e-3f, 1.46671822e-2f, 0.112491526f, 0.49839142f, 1};
+#pragma clang loop unroll(full)
+    for (int i = 0; i < 5; i++) {
+        above = __builtin_elementwise_fma(above, q, lk_splat16(numerator[i]));
+        below = __builtin_elementwise_fma(below, q, lk_splat16(denominator[i]));
+    }
+    const lk_f32x16 far = __builtin_elementwise_copysign(lk_splat16(1), x);
+    return lk_choose(__builtin_elementwise_abs(x) > 3.8f, far, x * above * lk_reciprocal(below));
 }
 
 // log(1 + e^x), from the side on which nothing overflows.

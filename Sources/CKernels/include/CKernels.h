@@ -15,8 +15,8 @@
 // Channels are stored in blocks of this many floats: [block][row][column][LK_CHANNEL_BLOCK].
 enum { LK_CHANNEL_BLOCK = 16 };
 
-// The most taps of a kernel, 15 x 15.
-enum { LK_MOST_TAPS = 225 };
+// The most taps of a kernel, 16 x 16.
+enum { LK_MOST_TAPS = 256 };
 
 // A dense convolution over channel blocks, bias, residual and ReLU fused.
 //
@@ -175,6 +175,25 @@ typedef struct {
     float alpha;
     float beta;
 } lk_activation;
+
+// What becomes of the products of a linear layer: output = activation(products * unit + bias) + residual.
+typedef struct {
+    // [block][line][16], blocks `block_stride` floats apart.
+    const float *products;
+    ptrdiff_t block_stride;
+    // Outputs of a line.
+    size_t count;
+    // One per line; NULL for 1.
+    const float *units;
+    // One per output, whole blocks; NULL for none.
+    const float *bias;
+    // NULL for none.
+    const lk_activation *activation;
+    // As `output`; NULL for none.
+    const float *residual;
+    float *output;
+    ptrdiff_t output_stride;
+} lk_line_results;
 
 typedef enum {
     LK_ADD,
@@ -508,6 +527,23 @@ typedef struct {
     // of a code's columns add up to at most 65,535.
     size_t (*select_binary_codes)(const lk_binary_query *query, const uint8_t *blocks, size_t count, float limit,
                                   uint32_t *found, float *lower_bounds);
+
+    // x = values * scale + summands, in place as e^x divided by the sum of all e^x; `summands` may be NULL.
+    void (*softmax)(float *values, size_t count, float scale, const float *summands);
+
+    // The values with the mean 0 and the variance 1, times weights, plus bias; `out` may be `values`.
+    void (*normalize_line)(const float *values, size_t count, float epsilon, const float *weights, const float *bias,
+                           float *out);
+
+    // Codes values / unit + 128 with the unit at which the largest magnitude is 127, which is returned. `count` is a
+    // multiple of 16; blocks of sixteen codes are `block_stride` apart.
+    float (*quantize_line)(const float *values, size_t count, ptrdiff_t block_stride, uint8_t *codes);
+
+    // Writes the results of so many lines.
+    void (*finish_lines)(const lk_line_results *results, size_t lines);
+
+    // Lines as the columns of a matrix for `convolve`: [block of 16 lines][element][16 lines], filled up with zeros.
+    void (*pack_lines)(const float *lines, ptrdiff_t stride, size_t count, size_t length, float *packed);
 } lk_kernels;
 
 // Asks for memory before it is read, a cache line at a time.

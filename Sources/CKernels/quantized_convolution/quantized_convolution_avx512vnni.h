@@ -13,7 +13,7 @@ enum {
 
 LK_INLINE void tile(const lk_quantized_convolution *c, const uint8_t *input, const int8_t *weights,
                     ptrdiff_t weight_block_stride, int32_t block, ptrdiff_t output_offset, const int rows,
-                    const int columns, const int blocks, const ptrdiff_t step) {
+                    const int columns, const int blocks, const ptrdiff_t step, const int8_t *next) {
     __m512i sums[TILE_BLOCKS][NARROW_PIXELS];
     const ptrdiff_t row_step = c->row_step;
 #pragma clang loop unroll(full)
@@ -22,6 +22,8 @@ LK_INLINE void tile(const lk_quantized_convolution *c, const uint8_t *input, con
         for (int p = 0; p < rows * columns; p++) sums[b][p] = _mm512_setzero_si512();
     for (int32_t input_block = 0; input_block < c->input_blocks; input_block++) {
         const uint8_t *plane = input + input_block * c->input_block_stride;
+        // A quarter of the next weights: a matrix product has up to four tiles for each.
+        if (next) lk_prefetch(next + input_block * (QUADS * QUAD_BYTES / 2), QUADS * QUAD_BYTES / 2);
         const int quads = c->last_block_is_half && input_block == c->input_blocks - 1 ? QUADS / 2 : QUADS;
         for (int32_t ky = 0; ky < c->kernel_height; ky++) {
             for (int32_t kx = 0; kx < c->kernel_width; kx++) {
@@ -58,13 +60,14 @@ LK_INLINE void tile(const lk_quantized_convolution *c, const uint8_t *input, con
 }
 
 typedef void (*tile_function)(const lk_quantized_convolution *, const uint8_t *, const int8_t *, ptrdiff_t, int32_t,
-                              ptrdiff_t);
+                              ptrdiff_t, const int8_t *);
 
 #define DEFINE_TILE(p, b, s)                                                                                           \
     static void tile_##p##_##b##_##s(const lk_quantized_convolution *c, const uint8_t *input, const int8_t *weights,   \
-                                     ptrdiff_t weight_block_stride, int32_t block, ptrdiff_t output_offset) {          \
+                                     ptrdiff_t weight_block_stride, int32_t block, ptrdiff_t output_offset,            \
+                                     const int8_t *next) {                                                             \
         tile(c, input, weights, weight_block_stride, block, output_offset, 1, p, b,                                    \
-             s == 0 ? c->pixel_step : LK_CHANNEL_BLOCK * s);                                                           \
+             s == 0 ? c->pixel_step : LK_CHANNEL_BLOCK * s, next);                                                     \
     }
 // Strides of 1 and 2 are known to the compiler; 0 stands for any other.
 #define DEFINE_WIDTH(p)                                                                                                \
@@ -84,8 +87,9 @@ static const tile_function tiles[TILE_PIXELS][TILE_BLOCKS][3] = {TILE_WIDTHS(WID
 
 #define DEFINE_NARROW(r, w, s)                                                                                         \
     static void narrow_##r##_##w##_##s(const lk_quantized_convolution *c, const uint8_t *input, const int8_t *weights, \
-                                       ptrdiff_t weight_block_stride, int32_t block, ptrdiff_t output_offset) {        \
-        tile(c, input, weights, weight_block_stride, block, output_offset, r, w, 1, LK_CHANNEL_BLOCK *s);              \
+                                       ptrdiff_t weight_block_stride, int32_t block, ptrdiff_t output_offset,          \
+                                       const int8_t *next) {                                                           \
+        tile(c, input, weights, weight_block_stride, block, output_offset, r, w, 1, LK_CHANNEL_BLOCK *s, next);        \
     }
 #define DEFINE_NARROW_STRIDES(r, w)                                                                                    \
     DEFINE_NARROW(r, w, 1)                                                                                             \
@@ -139,7 +143,7 @@ void KERNEL(convolve_quantized)(const lk_quantized_convolution *c, int32_t block
                 tile_function narrow = narrow_tile(c->output_width, rows, stride);
                 if (!narrow) narrow = tiles[c->output_width - 1][0][stride];
                 narrow(c, c->input + row * c->row_step, c->weights + block * weight_block_stride, weight_block_stride,
-                       block, row * c->output_row_stride);
+                       block, row * c->output_row_stride, NULL);
             }
         return;
     }
@@ -147,13 +151,17 @@ void KERNEL(convolve_quantized)(const lk_quantized_convolution *c, int32_t block
     for (int32_t block = block_begin; block < block_end; block += TILE_BLOCKS) {
         const int32_t blocks = block_end - block < TILE_BLOCKS ? block_end - block : TILE_BLOCKS;
         const int8_t *weights = c->weights + block * weight_block_stride;
+        // Weights of a matrix product may come from memory: while those that are here are multiplied, not at once.
+        const bool asks = row_end - row_begin == 1 && parts <= 4 && block + 2 * TILE_BLOCKS <= block_end;
+        const int8_t *next = asks ? weights + TILE_BLOCKS * weight_block_stride : NULL;
         for (int32_t row = row_begin; row < row_end; row++) {
             const uint8_t *line = c->input + row * c->row_step;
             for (int32_t part = 0; part < parts; part++) {
                 const int32_t x = (int32_t)((int64_t)part * c->output_width / parts);
                 const int32_t end = (int32_t)((int64_t)(part + 1) * c->output_width / parts);
                 tiles[end - x - 1][blocks - 1][stride](c, line + x * c->pixel_step, weights, weight_block_stride, block,
-                                                       row * c->output_row_stride + (ptrdiff_t)x * LK_CHANNEL_BLOCK);
+                                                       row * c->output_row_stride + (ptrdiff_t)x * LK_CHANNEL_BLOCK,
+                                                       next ? next + part * weight_block_stride / 2 : NULL);
             }
         }
     }

@@ -16,6 +16,7 @@
 #include "../elementwise/elementwise_portable.h"
 #include "../generalized_mean/generalized_mean_portable.h"
 #include "../keypoint_descriptor/keypoint_descriptor_portable.h"
+#include "../lines/lines_portable.h"
 #include "../luma/luma_portable.h"
 #include "../nearest_centers/nearest_centers_portable.h"
 #include "../pooling/pooling_portable.h"

@@ -12,8 +12,8 @@ package struct Quantization: Sendable {
     /// What the codes of the maps that are int8 stand for.
     let parameters: [String: QuantizationParameters]
     /// What the codes of vectors stand for; a linear layer quantizes them as it reads them. Of an array it says that
-    /// the layer computes in int8: each line has a range of its own.
-    private let vectors: [String: QuantizationParameters]
+    /// the layer computes in int8: each line has a range of its own. Without parameters a vector has, too.
+    private let vectors: [String: QuantizationParameters?]
     /// The network's input.
     private let image: NetworkGraph.Input
 
@@ -32,7 +32,7 @@ package struct Quantization: Sendable {
         image = graph.input
         var parameters: [String: QuantizationParameters] = [:]
         let candidates = Set(Self.mapCandidates(in: graph))
-        vectors = ranges.compactMapValues { $0.map { QuantizationParameters($0) } }
+        vectors = ranges.compactMapValues { $0 }.mapValues { QuantizationParameters($0) }
         for node in graph.nodes {
             let rules = node.runnable.int8
             if rules.keepsCodes {
@@ -42,6 +42,15 @@ package struct Quantization: Sendable {
             }
         }
         self.parameters = Self.computable(parameters, in: graph)
+    }
+
+    /// All linear layers of arrays in int8, each line with a range of its own.
+    package init(linesOf graph: TextGraph) {
+        // There is no image.
+        let input = NetworkGraph.Input(width: 1, height: 1, mean: [0], std: [1])
+        let nodes = NetworkGraph(name: "", input: input, nodes: graph.nodes)
+        (image, parameters) = (input, [:])
+        vectors = Dictionary(uniqueKeysWithValues: Self.linearArrays(in: nodes).map { ($0, nil) })
     }
 
     /// The tensors that layers read in int8 if they have a range.
@@ -125,7 +134,9 @@ package struct Quantization: Sendable {
     struct LayerParameters: Sendable {
         /// The codes of the image, which is float32 and which a convolution that writes codes quantizes.
         let image: QuantizationParameters
-        /// The codes of a vector, or of any line of an array, which is float32 and which a linear layer quantizes.
+        /// Whether a linear layer quantizes the vector, or the lines of an array, that it reads.
+        let quantizesLines: Bool
+        /// The codes of the vector; nil if it has a range of its own.
         let vector: QuantizationParameters?
         let input: QuantizationParameters?
         let residual: QuantizationParameters?
@@ -139,7 +150,7 @@ package struct Quantization: Sendable {
         return LayerParameters(
             image: QuantizationParameters(
                 ActivationRange(lower: darkest.min() ?? 0, upper: brightest.max() ?? 1)),
-            vector: vectors[node.input],
+            quantizesLines: vectors.keys.contains(node.input), vector: vectors[node.input] ?? nil,
             input: parameters[node.input], residual: node.runnable.residual.flatMap { parameters[$0] },
             output: parameters[node.name])
     }

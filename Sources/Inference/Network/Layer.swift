@@ -3,9 +3,13 @@ protocol Layer: Sendable {
     var outputShape: TensorShape { get }
     /// The tensor that the layer stands for; it computes nothing.
     var constant: AlignedFloats? { get }
+    /// Whether the output is the memory of the input in another shape; the layer computes nothing then.
+    var isReshape: Bool { get }
     /// The zero padding around its first input, in pixels.
     var padding: Int { get }
     var parameterCount: Int { get }
+    /// Those that a batch reads less often than its images one by one.
+    var batchedParameterCount: Int { get }
     /// Multiply-adds for one image.
     var multiplyAdds: Int { get }
     /// The work for one image: multiply-adds in whole blocks of channels, and what else is read or computed in terms of
@@ -26,8 +30,10 @@ protocol Layer: Sendable {
 
 extension Layer {
     var constant: AlignedFloats? { nil }
+    var isReshape: Bool { false }
     var padding: Int { 0 }
     var parameterCount: Int { 0 }
+    var batchedParameterCount: Int { parameterCount }
     var multiplyAdds: Int { 0 }
     var tableBytes: Int { 0 }
     var parts: Int { 1 }
@@ -42,6 +48,10 @@ struct NetworkLayer: Sendable {
     /// The one of them that is read at the offsets that the output is written at, if any.
     let residual: String?
     let layer: any Layer
+
+    init(name: String, inputs: [String], layer: any Layer) {
+        (self.name, self.inputs, self.layer, residual) = (name, inputs, layer, nil)
+    }
 
     /// - Throws: `unusableGraph` or `unusableTensor` if the layer cannot be run.
     init(_ description: LayerDescription) throws(ModelError.Reason) {

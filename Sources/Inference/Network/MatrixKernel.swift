@@ -7,6 +7,14 @@ struct MatrixKernel {
     /// Columns of the left side, rows of the right.
     let depth: Int
     let columns: Int
+    /// How far apart rows of the left side and of the product are.
+    let leftStride: Int
+    let outputStride: Int
+
+    init(rows: Int, depth: Int, columns: Int, leftStride: Int? = nil, outputStride: Int? = nil) {
+        (self.rows, self.depth, self.columns) = (rows, depth, columns)
+        (self.leftStride, self.outputStride) = (leftStride ?? depth, outputStride ?? columns)
+    }
 
     private static let block = TensorShape.channelBlock
     var blocks: Int { TensorShape.blockCount(columns) }
@@ -15,19 +23,21 @@ struct MatrixKernel {
     /// Floats of scratch memory for ``run(_:_:blocks:bias:to:scratch:kernels:)``: a block of columns that is not full.
     var scratchCount: Int { columns % Self.block == 0 ? 0 : rows * Self.block }
 
-    /// Packs a right side in row-major order as [block of columns][row][16 columns].
-    func pack(_ right: UnsafePointer<Float>, to packed: UnsafeMutablePointer<Float>) {
+    /// Packs a right side as [block of columns][row][16 columns].
+    ///
+    /// - Parameter stride: how far apart its rows are; by default they follow each other.
+    func pack(_ right: UnsafePointer<Float>, stride: Int? = nil, to packed: UnsafeMutablePointer<Float>) {
         for block in 0..<blocks {
             let count = min(Self.block, columns - block * Self.block)
             for row in 0..<depth {
                 let to = packed + (block * depth + row) * Self.block
-                to.update(from: right + row * columns + block * Self.block, count: count)
+                to.update(from: right + row * (stride ?? columns) + block * Self.block, count: count)
                 if count < Self.block { (to + count).update(repeating: 0, count: Self.block - count) }
             }
         }
     }
 
-    /// Computes some blocks of columns of the product, in row-major order.
+    /// Computes some blocks of columns of the product.
     ///
     /// - Parameter bias: a value per column, padded to whole blocks.
     func run(
@@ -38,12 +48,12 @@ struct MatrixKernel {
         var product = lk_convolution()
         product.input = left
         product.input_block_stride = block
-        product.pixel_step = depth
+        product.pixel_step = leftStride
         product.input_channels = Int32(depth)
         product.weights = packed
         product.bias = bias
         product.output_block_stride = block
-        product.output_pixel_stride = columns
+        product.output_pixel_stride = outputStride
         product.output_width = Int32(rows)
         (product.kernel_height, product.kernel_width) = (1, 1)
         let full = min(blocks.upperBound, columns / block)
@@ -60,7 +70,7 @@ struct MatrixKernel {
         kernels.table.convolve(&product, 0, 1, 0, 1)
         let count = columns - full * block
         for row in 0..<rows {
-            (output + row * columns + full * block).update(from: scratch + row * block, count: count)
+            (output + row * outputStride + full * block).update(from: scratch + row * block, count: count)
         }
     }
 }

@@ -101,13 +101,15 @@ package struct Network: Sendable {
     }
 
     /// A network that reads the numbers of a text, and then for each whether it is one of the text: 1, or 0.
-    package init(graph: TextGraph, file: SafeTensorsFile) throws(ModelError.Reason) {
+    ///
+    /// - Parameter quantizes: whether linear layers compute in int8.
+    package init(graph: TextGraph, file: SafeTensorsFile, quantizes: Bool) throws(ModelError.Reason) {
         guard (1...Self.longestText).contains(graph.length) else {
             throw .unusableGraph("its texts have \(graph.length) numbers, outside 1…\(Self.longestText)")
         }
         try self.init(
             graph.nodes, reading: Self.textName, .vector(length: 2 * graph.length), corners: nil, file: file,
-            quantization: nil)
+            quantization: quantizes ? Quantization(linesOf: graph) : nil)
     }
 
     private init(
@@ -159,14 +161,15 @@ package struct Network: Sendable {
                     "its “corners” have to be a layer that gives eight numbers and that no other reads")
             }
         }
+        layers = LayerFusion(layers).fused(keeping: Set([last.name] + (corners.map { [$0] } ?? [])))
         let plan = MemoryPlan(
             image: inputName, imageShape: inputShape, layers: layers,
             codes: quantization?.parameters ?? [:])
         try Self.checkMemory(plan.count + plan.scratchCount, of: "a pass over one image")
-        let constants = Dictionary(
-            uniqueKeysWithValues: layers.compactMap { layer in
-                layer.layer.constant.map { (layer.name, $0) }
-            })
+        var constants: [String: AlignedFloats] = [:]
+        for layer in layers {
+            constants[layer.name] = layer.layer.isReshape ? constants[layer.inputs[0]] : layer.layer.constant
+        }
         func place(_ name: String) throws(ModelError.Reason) -> TensorPlace {
             guard let layout = plan.layouts[name] else { throw .unusableGraph("“\(name)” has no place in memory") }
             return TensorPlace(offset: plan.offsets[name] ?? 0, layout: layout, constant: constants[name])
@@ -188,7 +191,7 @@ package struct Network: Sendable {
         imageLayout = try place(inputName).layout
         cornersPlace = if let corners = corners { try place(corners) } else { nil }
         outputDimension = length
-        let parameters = layers.reduce(0) { $0 + $1.layer.parameterCount }
+        let parameters = layers.reduce(0) { $0 + $1.layer.batchedParameterCount }
         let elements = steps.reduce(0) { $0 + $1.layer.outputShape.elementCount }
         operationCount = (layers.map(\.layer.operationCount) + plan.layouts.values.map(\.borderOperationCount))
             .reduce(0) { total, count in

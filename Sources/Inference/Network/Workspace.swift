@@ -57,6 +57,13 @@ struct MemoryPlan: Sendable {
         for (step, layer) in layers.enumerated() {
             for input in layer.inputs { lastUse[input] = step }
         }
+        // What is reshaped is in use as long as its shapes.
+        var reshaped: [String: String] = [:]
+        for layer in layers.reversed() where layer.layer.isReshape {
+            let input = layer.inputs[0]
+            reshaped[layer.name] = input
+            lastUse[input] = max(lastUse[input] ?? 0, lastUse[layer.name] ?? .max)
+        }
         let tensors =
             [(name: image, shape: imageShape, isConstant: false)]
             + layers.map { (name: $0.name, shape: $0.layer.outputShape, isConstant: $0.layer.constant != nil) }
@@ -71,6 +78,10 @@ struct MemoryPlan: Sendable {
                 element: codes[tensor.name].map { .uint8($0) } ?? .float32)
             layouts[tensor.name] = layout
             if tensor.isConstant { continue }
+            if let input = reshaped[tensor.name] {
+                offsets[tensor.name] = offsets[input]
+                continue
+            }
             live.removeAll { $0.until < step }
             live.sort { $0.range.lowerBound < $1.range.lowerBound }
             var offset = 0

@@ -86,9 +86,9 @@ extension NetworkGraph {
 }
 
 /// A function of every element of a map or an array.
-private struct ActivationLayer: Layer {
+struct ActivationLayer: Layer {
     let outputShape: TensorShape
-    private let activation: NetworkGraph.Activation
+    let activation: NetworkGraph.Activation
 
     init(_ activation: NetworkGraph.Activation, _ description: LayerDescription) throws(ModelError.Reason) {
         try description.checkIsNoImage()

@@ -52,9 +52,9 @@ extension NetworkGraph {
 }
 
 /// An operation on two maps or two arrays, element by element, with extents of 1 repeated.
-private struct CombinationLayer: Layer {
+struct CombinationLayer: Layer {
     let outputShape: TensorShape
-    private let combination: NetworkGraph.Combination
+    let combination: NetworkGraph.Combination
     /// How the elements of two arrays are walked through together; nil for maps.
     private let walk: BroadcastWalk?
 

@@ -21,7 +21,7 @@ extension NetworkGraph {
 }
 
 /// The matrix product of two arrays: of the last two axes, for each element of the axes before them.
-private struct MatrixProductLayer: Layer {
+struct MatrixProductLayer: Layer {
     let outputShape: TensorShape
     private let kernel: MatrixKernel
     /// The indices of both matrices of each product.

@@ -1,3 +1,4 @@
+import CKernels
 import Compute
 
 extension NetworkGraph {
@@ -146,9 +147,9 @@ private struct NormalizationLayer: Layer {
                 switch method {
                 case .rows(let count):
                     let start = part * count
-                    normalize(
-                        pass.input.floats(image) + start, pass.output.floats(image) + start, count, 1,
-                        weights: weights.pointer, bias: bias.pointer)
+                    pass.kernels.table.normalize_line(
+                        pass.input.floats(image) + start, count, Float(epsilon), weights.pointer, bias.pointer,
+                        pass.output.floats(image) + start)
                 case .channels: normalizeChannels(part, image, pass)
                 case .arrayGroups(let channels, let elements):
                     let start = part * channels * elements
@@ -181,17 +182,10 @@ private struct NormalizationLayer: Layer {
         }
         for index in whole..<count { squares += (from[index] - mean) * (from[index] - mean) }
         let factor = scale(squares: squares + lanes.sum(), count)
-        if elements == 1 {
-            for index in stride(from: 0, to: whole, by: 16) {
-                store((load(from + index) - mean) * factor * load(weights + index) + load(bias + index), to + index)
-            }
-            for index in whole..<count { to[index] = (from[index] - mean) * factor * weights[index] + bias[index] }
-        } else {
-            for channel in 0..<(count / elements) {
-                let (weight, shift) = (weights[channel] * factor, bias[channel])
-                for index in (channel * elements)..<((channel + 1) * elements) {
-                    to[index] = (from[index] - mean) * weight + shift
-                }
+        for channel in 0..<(count / elements) {
+            let (weight, shift) = (weights[channel] * factor, bias[channel])
+            for index in (channel * elements)..<((channel + 1) * elements) {
+                to[index] = (from[index] - mean) * weight + shift
             }
         }
     }

@@ -28,9 +28,12 @@ extension NetworkGraph {
 }
 
 /// An array of another shape or order: reshaped, transposed, sliced, or repeated.
-private struct RearrangementLayer: Layer {
+struct RearrangementLayer: Layer {
     let outputShape: TensorShape
     let scratchCount: Int
+    let isReshape: Bool
+    /// Where the elements come from.
+    let view: ArrayView
     private let offset: Int
     /// The axes, innermost first: how many elements, and how far apart they are in the input.
     private let axes: [(count: Int, stride: Int)]
@@ -61,6 +64,10 @@ private struct RearrangementLayer: Layer {
         outputShape = TensorShape(extents: shape)
         scratchCount = description.input.rowMajorScratch
         offset = rearrangement.offset
+        view = ArrayView(extents: shape, strides: strides, offset: offset)
+        isReshape =
+            description.input.isRowMajor && available == outputShape.elementCount
+            && view.coalesced == ArrayView(extents: shape).coalesced
         var axes: [(count: Int, stride: Int)] = []
         for (extent, stride) in zip(shape, strides).reversed() where extent > 1 {
             if let last = axes.last, stride == last.stride * last.count {
@@ -73,9 +80,10 @@ private struct RearrangementLayer: Layer {
     }
 
     var operationCount: Int { TensorShape.operationCount(ofElements: 2 * (scratchCount + outputShape.elementCount)) }
-    var summary: String { "rearranged" }
+    var summary: String { isReshape ? "reshaped" : "rearranged" }
 
     func run(_ parts: Range<Int>, in pass: LayerPass) {
+        guard !isReshape else { return }
         for image in 0..<pass.batch {
             let source = pass.input.rowMajor(image, scratch: pass.scratch) + offset
             var to = pass.output.floats(image)
@@ -94,5 +102,58 @@ private struct RearrangementLayer: Layer {
             }
             copy(axes.count - 1, source)
         }
+    }
+}
+
+/// Where the elements of an array are in another one.
+package struct ArrayView: Equatable {
+    package var extents: [Int]
+    package var strides: [Int]
+    package var offset = 0
+
+    package init(extents: [Int], strides: [Int], offset: Int) {
+        (self.extents, self.strides, self.offset) = (extents, strides, offset)
+    }
+
+    /// An array in row-major order.
+    package init(extents: [Int]) {
+        self.extents = extents
+        strides = extents.indices.map { extents[($0 + 1)...].reduce(1, *) }
+    }
+
+    /// Where an element is whose indices along the last axes are 0.
+    package func offset(_ index: [Int]) -> Int { offset + zip(index, strides).reduce(0) { $0 + $1.0 * $1.1 } }
+
+    /// The view with as few axes as possible: those that go on where the next one ends are part of it.
+    var coalesced: ArrayView {
+        var view = ArrayView(extents: [], strides: [], offset: offset)
+        for (extent, stride) in zip(extents, strides) where extent > 1 {
+            if let last = view.strides.last, last == stride * extent {
+                view.extents[view.extents.count - 1] *= extent
+                view.strides[view.strides.count - 1] = stride
+            } else {
+                view.extents.append(extent)
+                view.strides.append(stride)
+            }
+        }
+        return view
+    }
+
+    /// This view of the elements of another one, as a view of what that one views; nil if no strides describe it.
+    package func of(_ other: ArrayView) -> ArrayView? {
+        let inner = other.coalesced
+        let row = ArrayView(extents: inner.extents)
+        func digits(_ place: Int) -> [Int] { zip(row.strides, inner.extents).map { place / $0 % $1 } }
+        // Along an axis the index of each axis of the other view grows by a constant. None may pass its end.
+        var last = digits(offset)
+        var result = ArrayView(extents: extents, strides: [], offset: inner.offset)
+        result.offset += zip(last, inner.strides).reduce(0) { $0 + $1.0 * $1.1 }
+        for (extent, stride) in zip(extents, strides) {
+            guard stride >= 0 || extent == 1 else { return nil }
+            let steps = extent == 1 ? inner.extents.map { _ in 0 } : digits(stride)
+            result.strides.append(zip(steps, inner.strides).reduce(0) { $0 + $1.0 * $1.1 })
+            for (axis, step) in steps.enumerated() { last[axis] += step * (extent - 1) }
+        }
+        return zip(last, inner.extents).allSatisfy { $0 < $1 } ? result : nil
     }
 }

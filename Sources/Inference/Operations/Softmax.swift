@@ -21,12 +21,13 @@ extension NetworkGraph {
 }
 
 /// eˣ divided by its sum along an axis of an array.
-private struct SoftmaxLayer: Layer {
+struct SoftmaxLayer: Layer {
     let outputShape: TensorShape
     let scratchCount: Int
     private let outer: Int
     private let count: Int
-    private let inner: Int
+    /// Elements of the axes after it.
+    let inner: Int
 
     init(_ softmax: NetworkGraph.Softmax, _ description: LayerDescription) throws(ModelError.Reason) {
         try description.checkIsNoImage()
@@ -54,30 +55,14 @@ private struct SoftmaxLayer: Layer {
             for row in rows {
                 for column in 0..<inner {
                     let start = row * count * inner + column
-                    inner == 1
-                        ? normalize(source + start, output + start, pass.kernels)
-                        : normalizeStrided(source + start, output + start)
+                    if inner == 1 {
+                        (output + start).update(from: source + start, count: count)
+                        pass.kernels.table.softmax(output + start, count, 1, nil)
+                    } else {
+                        normalizeStrided(source + start, output + start)
+                    }
                 }
             }
-        }
-    }
-
-    private func normalize(_ from: UnsafePointer<Float>, _ to: UnsafeMutablePointer<Float>, _ kernels: SIMDTarget) {
-        var largest = from[0]
-        for index in 1..<max(count, 1) where from[index] > largest { largest = from[index] }
-        var exponential = lk_activation(kind: LK_EXP, alpha: 0, beta: 0)
-        withUnsafePointer(to: largest) { largest in
-            kernels.table.combine(
-                LK_SUBTRACT, lk_operand(values: from, mode: LK_EACH),
-                lk_operand(values: largest, mode: LK_SAME_VALUE), count, to)
-        }
-        kernels.table.activate(&exponential, to, count, to)
-        var sum: Float = 0
-        for index in 0..<count { sum += to[index] }
-        withUnsafePointer(to: 1 / sum) { factor in
-            kernels.table.combine(
-                LK_MULTIPLY, lk_operand(values: to, mode: LK_EACH), lk_operand(values: factor, mode: LK_SAME_VALUE),
-                count, to)
         }
     }
 

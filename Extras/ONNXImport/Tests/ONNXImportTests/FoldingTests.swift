@@ -176,6 +176,27 @@ struct FoldingTests {
         #expect(agree(try codes(0.5, 254), [0.5, 0.5, 0], 1e-3))
     }
 
+    /// Factors of a linear layer's results go into its weights, unless another layer has the same weights.
+    @Test(arguments: [["w", "v"], ["w", "w"]]) func factorsAreMultipliedOnce(weights: [String]) throws {
+        let nodes: [ProtocolBuffer] = [
+            .node("GlobalAveragePool", ["image"], "mean"), .node("Flatten", ["mean"], "means"),
+            .node("MatMul", ["means", weights[0]], "p"), .node("Add", ["p", "b"], "first"),
+            .node("Mul", ["first", "factors"], "scaled"), .node("MatMul", ["means", weights[1]], "second"),
+            .node("Concat", ["scaled", "second", "one"], "out").attribute("axis", 1),
+        ]
+        let matrix: [Float] = [1, 2, -3, 4, 0.5, -6]
+        let vector = try print(
+            nodes,
+            [
+                .floats("w", matrix, [3, 2]), .floats("v", matrix, [3, 2]), .floats("b", [0.25, -1], [2]),
+                .floats("factors", [3, -0.5], [2]), .floats("one", [1], [1, 1]),
+            ], color: [255, 153, 51])
+        let found = vector.dropLast().map { $0 / vector[4] }
+        // The means are (1, 0.6, 0.2).
+        let second: [Float] = [1 - 3 * 0.6 + 0.5 * 0.2, 2 + 4 * 0.6 - 6 * 0.2]
+        #expect(agree(found, [3 * (second[0] + 0.25), -0.5 * (second[1] - 1)] + second, 1e-3), "\(found)")
+    }
+
     /// A product of integers whose scales are chosen for each image is the product of the numbers.
     @Test func dynamicIntegersMultiply() throws {
         let nodes: [ProtocolBuffer] = [

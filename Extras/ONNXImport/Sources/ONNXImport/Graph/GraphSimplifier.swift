@@ -21,6 +21,7 @@ struct GraphSimplifier {
         removeUnread()
         mergeScales()
         mergeBiases()
+        mergeFactors()
         mergeActivations()
         mergeResiduals()
         // Activations behind a sum.
@@ -119,6 +120,35 @@ struct GraphSimplifier {
                 var bias = simplifier.weights[linear.bias]
             else { return nil }
             for index in values.indices { bias.values[index] += values[index] }
+            simplifier.weights[linear.bias] = bias
+            return linear
+        }
+    }
+
+    /// Constants that the results of a linear layer are multiplied by, as LayerScale does (Touvron et al.: "Going
+    /// Deeper with Image Transformers", ICCV 2021).
+    private mutating func mergeFactors() {
+        let constants = Dictionary(
+            uniqueKeysWithValues: nodes.compactMap { node -> (String, NetworkGraph.Constant)? in
+                if let constant = node.operation as? NetworkGraph.Constant { (node.name, constant) } else { nil }
+            })
+        var shared: [String: Int] = [:]
+        for name in nodes.flatMap(\.tensorNames) { shared[name, default: 0] += 1 }
+        mergeIntoInputs { simplifier, before, node in
+            guard let linear = before.operation as? NetworkGraph.Linear,
+                let product = node.operation as? NetworkGraph.Combination, product.operator == .multiply,
+                let constant = constants[product.other], constant.shape.last == linear.outputs,
+                constant.shape.reduce(1, *) == linear.outputs, constant.shape.count <= 2,
+                shared[linear.weight] == 1, shared[linear.bias] == 1,
+                let factors = simplifier.weights[constant.tensor]?.values,
+                var weight = simplifier.weights[linear.weight], var bias = simplifier.weights[linear.bias]
+            else { return nil }
+            let inputs = weight.values.count / linear.outputs
+            for output in factors.indices {
+                for index in (output * inputs)..<((output + 1) * inputs) { weight.values[index] *= factors[output] }
+                bias.values[output] *= factors[output]
+            }
+            simplifier.weights[linear.weight] = weight
             simplifier.weights[linear.bias] = bias
             return linear
         }

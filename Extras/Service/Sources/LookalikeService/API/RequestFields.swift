@@ -117,8 +117,8 @@ protocol RequestObject: Decodable {
 extension RequestObject {
     /// Decodes an object.
     ///
-    /// - Throws: `DecodingError`, and ``Problem`` for a key that an object has twice, of which one value would be
-    ///   lost, and for a number that does not fit its field.
+    /// - Throws: `DecodingError`, and ``Problem`` for a key that an object has twice, of which one value would be lost,
+    ///   and for a number that does not fit its field.
     init(json data: Data) throws {
         let object: Self
         do {
