@@ -33,6 +33,9 @@ struct EmbedCommand: AsyncParsableCommand {
         var print: [Float]?
     }
 
+    /// The most bytes of a line that names a row; paths have 4,096 at most.
+    private static let longestName = 1 << 16
+
     /// Images that are embedded together, by each thread.
     private static let imagesPerThread = 4
 
@@ -86,17 +89,17 @@ struct EmbedCommand: AsyncParsableCommand {
     ///
     /// - Throws: `ValidationError` if somebody else's file has its name.
     private static func names(beside output: FilePath) throws -> FilePath? {
-        var status = stat()
-        let isThere = stat(output.absolute, &status) == 0
-        if output.absolute.hasPrefix("/dev/") || (isThere && status.st_mode & S_IFMT != S_IFREG) { return nil }
+        let isFile = OutputFile.kind(of: output.absolute).map { $0 == S_IFREG } ?? true
+        guard isFile, !output.absolute.hasPrefix("/dev/") else { return nil }
         let suffix = URL(fileURLWithPath: output.text).pathExtension
         let stem = suffix.isEmpty ? output.text : String(output.text.dropLast(suffix.count + 1))
         guard let names = FilePath(stem + ".jsonl"), names.text != output.text else {
             throw ValidationError("\(output.text.escaped) has the name of the lines beside it; use one with .npy.")
         }
-        guard let first = try? String(contentsOfFile: names.absolute, encoding: .utf8).split(separator: "\n").first
-        else { return names }
-        guard (try? JSONDecoder().decode(Line.self, from: Data(first.utf8))) != nil else {
+        guard OutputFile.kind(of: names.absolute) != nil else { return names }
+        let start = try? FileHandle(forReadingFrom: names.url).read(upToCount: longestName)
+        let first = (start ?? nil)?.split(separator: UInt8(ascii: "\n")).first ?? Data()
+        guard first.isEmpty || (try? JSONDecoder().decode(Line.self, from: first)) != nil else {
             throw ValidationError(
                 "\(names.text.escaped) is there, and does not name rows of an earlier run; use another --output.")
         }

@@ -79,7 +79,7 @@ enum OutputFile {
     }
 
     /// The kind of file at a path, such as `S_IFREG`; nil if nothing is there.
-    private static func kind(of path: String) -> mode_t? {
+    static func kind(of path: String) -> mode_t? {
         var status = stat()
         return stat(path, &status) == 0 ? status.st_mode & S_IFMT : nil
     }

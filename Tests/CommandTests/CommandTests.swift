@@ -255,10 +255,13 @@ import Testing
             let rows = try Data(contentsOf: output).dropFirst(128)
             #expect(rows == prints.joined().map(\.bitPattern.littleEndian).withUnsafeBytes { Data($0) })
         }
-        let foreign = try folder.write(#"{"id": "a", "image": "a.png"}"#, to: "mine.jsonl")
-        let refused = try Command.run("embed", first, "--output", folder.file("mine.npy").path)
-        #expect(refused.status == 64 && refused.errors.contains("does not name rows"), "\(refused.errors)")
-        #expect(try String(contentsOf: foreign, encoding: .utf8).contains("id"))
+        // Somebody else's files, the second one in another encoding.
+        for contents in [Data(#"{"id": "a", "image": "a.png"}"#.utf8), Data([0x7B, 0xE9, 0xFF, 0x7D])] {
+            let foreign = try folder.write(contents, to: "mine.jsonl")
+            let refused = try Command.run("embed", first, "--output", folder.file("mine.npy").path)
+            #expect(refused.status == 64 && refused.errors.contains("does not name rows"), "\(refused.errors)")
+            #expect(try Data(contentsOf: foreign) == contents)
+        }
         #expect(!FileManager.default.fileExists(atPath: folder.file("mine.npy").path))
         let missing = try Command.run("embed", "--files-from", nowhere).errors
         #expect(missing.contains("nowhere.png: cannot be read: No such"), "\(missing)")
