@@ -37,9 +37,24 @@ export class Filters {
     const keys = [];
     if (Object.keys(catalog.types).filter(Boolean).length) keys.push("type");
     if (Object.keys(catalog.labels).length) keys.push("label");
-    const names = Object.entries(catalog.attributes).filter(([name]) => name.toLowerCase() !== "url")
-      .sort((a, b) => b[1] - a[1]).slice(0, MOST_ATTRIBUTES);
-    return keys.concat(names.map(([name]) => `attribute.${name}`));
+    return keys.concat(Filters.attributes(catalog, MOST_ATTRIBUTES).map((name) => `attribute.${name}`));
+  }
+
+  /** The attributes that most entities have. */
+  static attributes(catalog, most) {
+    return Object.entries(catalog.attributes).filter(([name]) => name.toLowerCase() !== "url")
+      .sort((a, b) => b[1] - a[1]).slice(0, most).map(([name]) => name);
+  }
+
+  /** The values that an address has, by their keys. */
+  static in(address) {
+    return [...address].filter(([key]) => key.startsWith("where."))
+      .map(([key, value]) => [key.slice("where.".length), value]);
+  }
+
+  /** Writes what is chosen into the values of an address. */
+  remember(address) {
+    for (const [key, value] of this.chosen) address.set(`where.${key}`, value);
   }
 
   clear() {

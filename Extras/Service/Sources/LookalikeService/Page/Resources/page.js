@@ -595,7 +595,7 @@ function remember(way) {
   else if (shown?.sample && !stage.region) values.set("sample", shown.sample);
   else if (shown?.query) values.set("query", shown.query);
   if (!isManaged) {
-    for (const [key, value] of filters.chosen) values.set(`where.${key}`, value);
+    filters.remember(values);
     if (shown?.isLess) values.set("less", "1");
     if (!shown) shelf.remember(values);
   }
@@ -666,9 +666,7 @@ async function restore(isFirst = false) {
 /** Sets the filters that an address has, and searches with them, or in any case. */
 async function refineAs(values, isNeeded = false) {
   if (!shown) return;
-  for (const [key, value] of values) {
-    if (key.startsWith("where.")) filters.chosen.set(key.slice("where.".length), value);
-  }
+  for (const [key, value] of Filters.in(values)) filters.chosen.set(key, value);
   shown.isLess = values.has("less");
   if (isNeeded || filters.isActive || shown.isLess) await refine();
 }

@@ -38,11 +38,9 @@ export class Shelf {
     if (catalog.name !== this.catalog?.name) this.filters.clear();
     const chosen = catalog.name === this.catalog?.name ? order.value : "";
     this.catalog = catalog;
-    const names = Object.entries(catalog.attributes).filter(([name]) => name.toLowerCase() !== "url")
-      .sort((a, b) => b[1] - a[1]).slice(0, MOST_ORDERS).map(([name]) => name);
     order.replaceChildren(
       new Option("As in the catalog", ""), new Option("By name", "title"),
-      ...names.flatMap((name) => [
+      ...Filters.attributes(catalog, MOST_ORDERS).flatMap((name) => [
         new Option(`By ${name}, upwards`, `attribute.${name}`),
         new Option(`By ${name}, downwards`, `-attribute.${name}`),
       ]));
@@ -61,7 +59,7 @@ export class Shelf {
 
   /** Writes the filters and the order into the values of an address. */
   remember(values) {
-    for (const [key, value] of this.filters.chosen) values.set(`where.${key}`, value);
+    this.filters.remember(values);
     if (order.value) values.set("sort", order.value);
   }
 
@@ -69,8 +67,7 @@ export class Shelf {
   async restore(values) {
     if (!this.catalog) return;
     const before = `${this.options()}`;
-    this.filters.chosen = new Map([...values].filter(([key]) => key.startsWith("where."))
-      .map(([key, value]) => [key.slice("where.".length), value]));
+    this.filters.chosen = new Map(Filters.in(values));
     this.sortBy(values.get("sort") ?? "");
     if (`${this.options()}` !== before) await this.show();
   }
