@@ -65,17 +65,11 @@ struct RearrangementLayer: Layer {
         scratchCount = description.input.rowMajorScratch
         offset = rearrangement.offset
         view = ArrayView(extents: shape, strides: strides, offset: offset)
+        let coalesced = view.coalesced
         isReshape =
             description.input.isRowMajor && available == outputShape.elementCount
-            && view.coalesced == ArrayView(extents: shape).coalesced
-        var axes: [(count: Int, stride: Int)] = []
-        for (extent, stride) in zip(shape, strides).reversed() where extent > 1 {
-            if let last = axes.last, stride == last.stride * last.count {
-                axes[axes.count - 1].count *= extent
-            } else {
-                axes.append((extent, stride))
-            }
-        }
+            && coalesced == ArrayView(extents: shape).coalesced
+        let axes = zip(coalesced.extents, coalesced.strides).reversed().map { (count: $0, stride: $1) }
         self.axes = axes.isEmpty ? [(1, 1)] : axes
     }
 
