@@ -153,7 +153,7 @@ struct CandidateSearch {
             keys.compactMap { key in known[key].map { (key: key, dense: $0) } }
             + missing.map { (key: $0.key, dense: $0.features.dense) }
         let matches = concurrentMap(images.count, threads: availableThreadCount) { index in
-            // Of flat things the center says nothing that keypoints do not.
+            // The center of a query says nothing of flat things that keypoints do not.
             let views = verified[images[index].key] == nil ? views[...] : views.prefix(1)
             return cancellation.isCancelled ? 0 : views.map { $0.matchCount(with: images[index].dense) }.max() ?? 0
         }

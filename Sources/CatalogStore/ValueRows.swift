@@ -360,7 +360,7 @@ struct KnownRows {
         return try request.fetchOne(db) ?? 0 <= few
     }
 
-    /// Those of some rows, which are few, that satisfy a condition: what is not known of it is looked up for each.
+    /// The rows among a few that satisfy a condition: what is not known of it is looked up for each.
     func rows(among rows: RowSet, where condition: Condition) throws -> RowSet {
         var (rows, unknown) = (rows, [Condition]())
         for part in condition.conjuncts {
@@ -413,7 +413,7 @@ struct KnownRows {
         }
     }
 
-    /// Those of a condition on one field.
+    /// The rows that satisfy a condition on one field.
     private func rows(of condition: Condition) -> Part<RowSet> {
         rows("condition\0" + condition.description, condition.rowsOfOneField, of: condition)
     }

@@ -8,7 +8,7 @@ protocol Layer: Sendable {
     /// The zero padding around its first input, in pixels.
     var padding: Int { get }
     var parameterCount: Int { get }
-    /// Those that a batch reads less often than its images one by one.
+    /// The parameters that a batch reads less often than its images one by one.
     var batchedParameterCount: Int { get }
     /// Multiply-adds for one image.
     var multiplyAdds: Int { get }
