@@ -5,8 +5,8 @@
 
 For each kind OUTPUT has a folder with `catalog/` and `queries.jsonl`:
 
-- `receipts`, `forms`, `cards`, `pages`, `labels`: documents of one template that differ in what is filled in. Half of
-  the queries show a document that the catalog lacks. Scans and photographs.
+- `receipts`, `forms`, `cards`, `pages`, `labels`, `codes`: documents of one template that differ in what is filled in,
+  and matrix codes. Half of the queries show one that the catalog lacks. Scans and photographs.
 - `drawings`: pictures of one style, photographed. Half of the queries show one that the catalog lacks.
 - `parts`: a quarter of a picture's area, and nothing else.
 - `patterns`: pictures that repeat a tile, photographed.
@@ -21,7 +21,7 @@ import shutil
 from pathlib import Path
 
 import numpy as np
-from PIL import Image, ImageDraw, ImageFilter, ImageFont
+from PIL import Image, ImageDraw, ImageFilter, ImageFont, ImageOps
 
 FONTS = ("DejaVuSans", "DejaVuSans-Bold", "DejaVuSansMono", "DejaVuSerif", "DejaVuSerif-Bold")
 SYLLABLES = [a + b for a in "bcdfghklmnprstvw" for b in "aeio"]
@@ -99,6 +99,17 @@ def document(kind, template, seed):
         for row in range(1000 // leading):
             text = line(fill, 14)[: 1180 // size]
             draw.text((60, 55 + row * leading), text, font=font(plan, size, name), fill="black")
+    elif kind == "codes":
+        modules = plan.choice((21, 25, 29, 33, 41))
+        image = Image.new("1", (modules, modules), 1)
+        for place in range(modules * modules):
+            image.putpixel((place % modules, place // modules), fill.getrandbits(1))
+        draw = ImageDraw.Draw(image)
+        for x, y in ((0, 0), (modules - 7, 0), (0, modules - 7)):
+            draw.rectangle([x - 1, y - 1, x + 7, y + 7], fill=1)
+            draw.rectangle([x, y, x + 6, y + 6], fill=1, outline=0)
+            draw.rectangle([x + 2, y + 2, x + 4, y + 4], fill=0)
+        image = ImageOps.expand(image.convert("RGB"), 4, "white").resize([(modules + 8) * 12] * 2, Image.NEAREST)
     else:
         image = Image.new("RGB", (700, 420), paper)
         draw = ImageDraw.Draw(image)
@@ -233,7 +244,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--templates", type=int, default=1, help="of each kind; the other sets grow with it")
     options = parser.parse_args()
-    for kind in ("receipts", "forms", "cards", "pages", "labels"):
+    for kind in ("receipts", "forms", "cards", "pages", "labels", "codes"):
         documents(options.output, kind, options.seed, options.templates, count=12)
     parts(options.output, options.pictures, options.seed, 40 * options.templates)
     drawings(options.output, options.seed, 20 * options.templates)

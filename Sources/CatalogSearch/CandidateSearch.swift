@@ -51,6 +51,13 @@ struct CandidateSearch {
     /// The places of a query whose siblings are compared, and how many at each.
     private static let (mostPlaces, mostSiblings) = (3, 16)
 
+    /// With a model's largest number of inliers and so large a share of them pixels say nothing more: what features of
+    /// other codes of a template take for one have at most 0.37.
+    private static let sureShare = 0.4
+    private static let mostLikenesses = 32
+    /// Copies of a picture have a larger likeness, others of a template less.
+    private static let leastOfCopy = 0.85
+
     /// Where so many of the compared entities have one picture, others are looked for among all prints: so many images.
     private static let (manyCopies, mostCopies) = (4, 256)
     /// The images with votes among which other pictures than those of many entities are looked for.
@@ -404,6 +411,53 @@ struct CandidateSearch {
         return verified
     }
 
+    /// Compares the pixels of entities with what their outlines enclose: features agree by chance, whole pictures do not.
+    /// Of an entity whose template others share, such as a barcode, pixels decide. Without thumbnails, as in a
+    /// catalog elsewhere, nothing changes.
+    ///
+    /// - Parameter candidates: the images that were compared.
+    func compareLikeness(
+        _ verified: [VerifiedEntity], among candidates: [Int64], in image: PixelBuffer
+    ) async throws -> [VerifiedEntity] {
+        var verified = verified
+        let doubtful = verified.indices.filter {
+            let evidence = verified[$0].evidence
+            return verified[$0].outline != nil && !verified[$0].isMirrored && evidence.inliers >= Self.leastEvidence
+                && (evidence.inliers < model.confidence.mostInliers || evidence.share < Self.sureShare)
+        }.sorted { (verified[$1].evidence.inliers, $0) < (verified[$0].evidence.inliers, $1) }
+            .prefix(Self.mostLikenesses)
+        for index in doubtful {
+            try cancellation.check()
+            guard let thumbnail = try await state.thumbnail(of: verified[index].key),
+                let outline = verified[index].outline
+            else { continue }
+            verified[index].evidence.likeness = TemplateComparison.likeness(of: image, with: thumbnail, at: outline)
+        }
+        let compared = doubtful.filter {
+            verified[$0].evidence.likeness != nil && verified[$0].evidence.agreement == nil
+        }
+        if compared.isEmpty { return verified }
+        let inliers = Dictionary(verified.map { ($0.entity, $0.inlierCount) }, uniquingKeysWith: max)
+        let prints = try await state.prints(of: compared.map { verified[$0].key } + candidates)
+        for index in compared {
+            let entity = verified[index]
+            guard let own = prints[entity.key] else { continue }
+            // Editions have about as many inliers.
+            let most = max(Self.fewInliers, entity.inlierCount / 2)
+            let hasSibling = candidates.contains { key in
+                ImageRow.entity(key) != entity.entity && inliers[ImageRow.entity(key), default: 0] < most
+                    && prints[key].map { Self.haveSamePicture(own, $0) } ?? false
+            }
+            if hasSibling { verified[index].agree(entity.evidence.likeness) }
+        }
+        return verified
+    }
+
+    /// Whether two prints may be those of one flat picture.
+    private static func haveSamePicture(_ one: [Float], _ other: [Float]) -> Bool {
+        zip(one, other).reduce(0) { $0 + ($1.0 - $1.1) * ($1.0 - $1.1) } < samePicture * samePicture
+    }
+
     /// Verified entities, and those that have the same pictures but were not compared: a shop may have one picture for
     /// dozens of sizes, and there are only so many candidates. They are where the compared one is, as surely.
     ///
@@ -447,32 +501,59 @@ struct CandidateSearch {
     /// Verified entities with the leads of their evidence over that of others.
     ///
     /// Copies and editions, whose prints are near each other, are no rivals. Nor is what is surely shown at another
-    /// place, as on a wall of covers.
-    func withLeads(_ verified: [VerifiedEntity]) async throws -> [VerifiedEntity] {
+    /// place, as on a wall of covers. Of entities without an outline others of their template are rivals, whose prints
+    /// are as near, but whose pixels differ.
+    ///
+    /// - Parameter threshold: the match threshold of the query; nil for a model without one.
+    func withLeads(_ verified: [VerifiedEntity], threshold: Double?) async throws -> [VerifiedEntity] {
         if verified.isEmpty { return verified }
         let prints = try await state.prints(of: verified.map(\.key))
-        func areRivals(_ one: VerifiedEntity, _ other: VerifiedEntity) -> Bool {
+        func areNear(_ one: VerifiedEntity, _ other: VerifiedEntity) -> Bool? {
             guard one.entity != other.entity, let own = prints[one.key], let theirs = prints[other.key] else {
-                return false
+                return nil
             }
+            return Self.haveSamePicture(own, theirs)
+        }
+        func areRivals(_ one: VerifiedEntity, _ other: VerifiedEntity) -> Bool {
             if other.inlierCount >= Self.surelyFound, let place = one.outline, let otherPlace = other.outline,
                 !place.hasPlace(of: otherPlace)
             {
                 return false
             }
-            let distance = zip(own, theirs).reduce(0) { $0 + ($1.0 - $1.1) * ($1.0 - $1.1) }
-            return distance >= Self.samePicture * Self.samePicture
+            return areNear(one, other) == false
         }
         // The strongest first: its distance from an entity mostly decides.
         let byInliers = verified.sorted { $0.evidence.inliers > $1.evidence.inliers }
-        let byDenseMatches = verified.sorted { $0.evidence.denseMatches > $1.evidence.denseMatches }
-        return verified.map { entity in
+        let byDenseMatches = verified.sorted {
+            ($1.evidence.denseMatches, $0.key) < ($0.evidence.denseMatches, $1.key)
+        }
+        var leading = verified.map { entity in
             var entity = entity
             entity.evidence.lead(
                 overInliers: byInliers.first { areRivals(entity, $0) }?.evidence.inliers ?? 0,
                 denseMatches: byDenseMatches.first { areRivals(entity, $0) }?.evidence.denseMatches ?? 0)
             return entity
         }
+        guard let threshold else { return leading }
+        for index in leading.indices {
+            let entity = leading[index]
+            guard entity.evidence.denseLead > 0, entity.evidence.inliers < Self.leastEvidence,
+                model.confidence.logOdds(entity.evidence, distance: entity.distance, threshold: threshold) > 0
+            else { continue }
+            let near = byDenseMatches.lazy.filter { areNear(entity, $0) == true }.prefix(Self.mostPlaces)
+            for other in near where try await !areCopies(entity, other) {
+                leading[index].evidence.lead(overDenseMatches: other.evidence.denseMatches)
+                break
+            }
+        }
+        return leading
+    }
+
+    /// Whether the thumbnails of two entities look the same; those without any do.
+    private func areCopies(_ one: VerifiedEntity, _ other: VerifiedEntity) async throws -> Bool {
+        guard let own = try await state.thumbnail(of: one.key), let theirs = try await state.thumbnail(of: other.key)
+        else { return true }
+        return TemplateComparison.likeness(of: own, with: theirs, at: .unit) ?? 1 >= Self.leastOfCopy
     }
 
     func compare(

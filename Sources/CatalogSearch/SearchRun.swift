@@ -235,7 +235,8 @@ struct SearchRun {
             verified.values.sorted { $0.key < $1.key }, in: image, beside: scan, threshold: threshold,
             mostCrops: verified.isEmpty || hasTime() ? mostCrops : 0, timings: options.timings)
         if rectified.count > 1, hasTime() { rectified = try await search.compareSiblings(rectified, in: image) }
-        rectified = try await search.withLeads(rectified)
+        if hasTime() { rectified = try await search.compareLikeness(rectified, among: candidates, in: image) }
+        rectified = try await search.withLeads(rectified, threshold: threshold)
         if hasTime() { rectified = try await search.withCopies(rectified, among: candidates) }
         let surplus = search.surplus(of: rectified, mostObjects: options.maxObjects, threshold: threshold ?? 2)
         try search.state.check()

@@ -20,6 +20,9 @@ package struct MatchEvidence: Sendable, Hashable, Codable {
     /// How much the query looks like the entity where others of its template look different, as a share of how much it
     /// does elsewhere, about -0.2...1; nil if there are none, or nothing is to be seen of it.
     package var agreement: Double?
+    /// The share of the structured windows of the entity's image that look the same in the query, 0...1; nil without an
+    /// outline, for a small one, and where inliers and their share leave no doubt.
+    package var likeness: Double?
 
     /// Evidence from the comparison of local features.
     package init(inliers: Double, share: Double, matches: Int, denseMatches: Int) {
@@ -52,20 +55,31 @@ extension MatchEvidence {
         denseLead = max(self.denseMatches - max(denseMatches, Self.denseMatchesByChance), 0)
     }
 
+    /// Lowers the lead of the dense matches to that over one rival more.
+    package mutating func lead(overDenseMatches denseMatches: Int) {
+        denseLead = min(denseLead, max(self.denseMatches - denseMatches, 0))
+    }
+
     /// More dense matches carry no further evidence.
     private static let mostDenseMatches = 60
     private static let largestDenseLead = 40
 
+    /// An unknown likeness counts as this one.
+    static let neutralLikeness = 0.5
+
     /// What the regression weighs. With an outline: the logarithm of the inliers, the inliers up to a number, their
-    /// share, the logarithm of the matches, the inliers' lead, the dense matches and their lead up to a number, and how
-    /// far the distance is within the threshold; otherwise the last three.
+    /// share, the logarithm of the matches, the inliers' lead, the likeness, the dense matches and their lead up to a
+    /// number, and how far the distance is within the threshold; otherwise the last three.
     func features(mostInliers: Double, withinThreshold: Double) -> [Double] {
         let dense = [
             Double(min(denseMatches, Self.mostDenseMatches)), Double(min(denseLead, Self.largestDenseLead)),
             withinThreshold,
         ]
         guard isVerified else { return dense }
-        return [log1p(inliers), min(inliers, mostInliers), share, log1p(Double(matches)), inlierLead] + dense
+        return [
+            log1p(inliers), min(inliers, mostInliers), share, log1p(Double(matches)), inlierLead,
+            (likeness ?? Self.neutralLikeness) - Self.neutralLikeness,
+        ] + dense
     }
 }
 
@@ -73,9 +87,9 @@ extension MatchEvidence {
 ///
 /// The log odds of an entity with an outline are
 /// *verifiedBias + perLogInlier · ln(1 + inliers) + perInlier · min(inliers, mostInliers) + perShare · share +
-/// perLogMatch · ln(1 + matches) + perInlierLead · inlierLead + perDenseMatch · min(denseMatches, 60) + perDenseLead ·
-/// min(denseLead, 40) + perVerifiedDistance · (threshold − distance)*. Those of an entity that was compared and has
-/// none are *resemblingBias + perResemblingMatch · min(denseMatches, 60) + perResemblingLead · min(denseLead, 40) +
+/// perLogMatch · ln(1 + matches) + perInlierLead · inlierLead + perLikeness · (likeness − 0.5) + perDenseMatch ·
+/// min(denseMatches, 60) + perDenseLead · min(denseLead, 40) + perVerifiedDistance · (threshold − distance)*. Those of
+/// an entity that was compared and has none are *resemblingBias + perResemblingMatch · min(denseMatches, 60) + perResemblingLead · min(denseLead, 40) +
 /// perResemblingDistance · (threshold − distance)*, and one with an outline has at least these. An entity of which
 /// pixels say that the query shows another one of its template has less, whatever features agree.
 /// The log odds of any other entity are *perDistance · (threshold − distance)*, and *perUnverifiedDistance ·
@@ -98,6 +112,8 @@ public struct ConfidenceCoefficients: Sendable, Hashable, Codable {
     public let perLogMatch: Double
     /// Log odds per natural logarithm of the lead of the inliers, 0...100.
     public let perInlierLead: Double
+    /// Log odds per share of the windows of an entity's image that look the same in the query, 0...100.
+    public let perLikeness: Double
     /// Log odds of a verified entity per dense match, 0...100.
     public let perDenseMatch: Double
     /// Log odds of a verified entity per dense match of its lead, 0...100.
@@ -122,13 +138,14 @@ public struct ConfidenceCoefficients: Sendable, Hashable, Codable {
     /// - Precondition: the coefficients are in their ranges.
     public init(
         verifiedBias: Double, perLogInlier: Double, perInlier: Double, mostInliers: Double, perShare: Double,
-        perLogMatch: Double, perInlierLead: Double, perDenseMatch: Double, perDenseLead: Double,
+        perLogMatch: Double, perInlierLead: Double, perLikeness: Double, perDenseMatch: Double, perDenseLead: Double,
         perVerifiedDistance: Double, resemblingBias: Double, perResemblingMatch: Double, perResemblingLead: Double,
         perResemblingDistance: Double, perDistance: Double, perUnverifiedDistance: Double, unverifiedMargin: Double
     ) {
         (self.verifiedBias, self.perLogInlier, self.perInlier) = (verifiedBias, perLogInlier, perInlier)
         (self.mostInliers, self.perShare, self.perLogMatch) = (mostInliers, perShare, perLogMatch)
-        (self.perInlierLead, self.perDenseMatch, self.perDenseLead) = (perInlierLead, perDenseMatch, perDenseLead)
+        (self.perInlierLead, self.perLikeness) = (perInlierLead, perLikeness)
+        (self.perDenseMatch, self.perDenseLead) = (perDenseMatch, perDenseLead)
         (self.perVerifiedDistance, self.resemblingBias) = (perVerifiedDistance, resemblingBias)
         (self.perResemblingMatch, self.perResemblingLead) = (perResemblingMatch, perResemblingLead)
         (self.perResemblingDistance, self.perDistance) = (perResemblingDistance, perDistance)
@@ -139,7 +156,7 @@ public struct ConfidenceCoefficients: Sendable, Hashable, Codable {
     /// For a model whose file has none: by prints alone, a tenth of the distance within the threshold is worth 0.8.
     public static let general = ConfidenceCoefficients(
         verifiedBias: -12, perLogInlier: 0, perInlier: 0.93, mostInliers: 25, perShare: 0, perLogMatch: 0,
-        perInlierLead: 0, perDenseMatch: 0, perDenseLead: 0, perVerifiedDistance: 0, resemblingBias: -2.4,
+        perInlierLead: 0, perLikeness: 0, perDenseMatch: 0, perDenseLead: 0, perVerifiedDistance: 0, resemblingBias: -2.4,
         perResemblingMatch: 0, perResemblingLead: 0, perResemblingDistance: 8, perDistance: 8, perUnverifiedDistance: 8,
         unverifiedMargin: 0.3)
 
@@ -147,8 +164,8 @@ public struct ConfidenceCoefficients: Sendable, Hashable, Codable {
     func with(perDistance: Double) -> ConfidenceCoefficients {
         ConfidenceCoefficients(
             verifiedBias: verifiedBias, perLogInlier: perLogInlier, perInlier: perInlier, mostInliers: mostInliers,
-            perShare: perShare, perLogMatch: perLogMatch, perInlierLead: perInlierLead, perDenseMatch: perDenseMatch,
-            perDenseLead: perDenseLead, perVerifiedDistance: perVerifiedDistance, resemblingBias: resemblingBias,
+            perShare: perShare, perLogMatch: perLogMatch, perInlierLead: perInlierLead, perLikeness: perLikeness,
+            perDenseMatch: perDenseMatch, perDenseLead: perDenseLead, perVerifiedDistance: perVerifiedDistance, resemblingBias: resemblingBias,
             perResemblingMatch: perResemblingMatch, perResemblingLead: perResemblingLead,
             perResemblingDistance: perResemblingDistance, perDistance: perDistance,
             perUnverifiedDistance: perUnverifiedDistance, unverifiedMargin: unverifiedMargin)
@@ -162,6 +179,7 @@ public struct ConfidenceCoefficients: Sendable, Hashable, Codable {
         case perShare = "per_share"
         case perLogMatch = "per_log_match"
         case perInlierLead = "per_inlier_lead"
+        case perLikeness = "per_likeness"
         case perDenseMatch = "per_dense_match"
         case perDenseLead = "per_dense_lead"
         case perVerifiedDistance = "per_verified_distance"
@@ -189,7 +207,7 @@ public struct ConfidenceCoefficients: Sendable, Hashable, Codable {
             resemblingBias, [perResemblingMatch, perResemblingLead, perResemblingDistance], withoutOutline)
         guard evidence.isVerified else { return resembling }
         let weights = [
-            perLogInlier, perInlier, perShare, perLogMatch, perInlierLead, perDenseMatch, perDenseLead,
+            perLogInlier, perInlier, perShare, perLogMatch, perInlierLead, perLikeness, perDenseMatch, perDenseLead,
             perVerifiedDistance,
         ]
         let odds = max(sum(verifiedBias, weights, evidence), resembling)
@@ -203,6 +221,7 @@ public struct ConfidenceCoefficients: Sendable, Hashable, Codable {
             (.verifiedBias, verifiedBias, -1_000...1_000), (.perLogInlier, perLogInlier, 0...100),
             (.perInlier, perInlier, 0...100), (.mostInliers, mostInliers, 0...10_000), (.perShare, perShare, 0...1_000),
             (.perLogMatch, perLogMatch, -100...0), (.perInlierLead, perInlierLead, 0...100),
+            (.perLikeness, perLikeness, 0...100),
             (.perDenseMatch, perDenseMatch, 0...100), (.perDenseLead, perDenseLead, 0...100),
             (.perVerifiedDistance, perVerifiedDistance, 0...1_000), (.resemblingBias, resemblingBias, -1_000...1_000),
             (.perResemblingMatch, perResemblingMatch, 0...100), (.perResemblingLead, perResemblingLead, 0...100),

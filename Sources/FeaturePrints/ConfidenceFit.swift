@@ -105,7 +105,7 @@ package struct ConfidenceFit: Sendable {
                     $0.evidence?.features(mostInliers: Self.mostInliers, withinThreshold: within($0)) ?? []
                 }, observations.map(\.isRight), weights(observations), signs: signs)
         }
-        let verified = fit(judged, signs: [1, 1, 1, -1, 1, 1, 1, 1])
+        let verified = fit(judged, signs: [1, 1, 1, -1, 1, 1, 1, 1, 1])
         let perFeature = verified.weights
         let margin = min(max(-unverified.bias / unverifiedSlope, -2), 2)
         // Where dense descriptors decide nothing, such as without any, an entity is one that was not compared.
@@ -117,8 +117,8 @@ package struct ConfidenceFit: Sendable {
         coefficients = ConfidenceCoefficients(
             verifiedBias: verified.bias, perLogInlier: perFeature[0], perInlier: perFeature[1],
             mostInliers: Self.mostInliers, perShare: perFeature[2], perLogMatch: perFeature[3],
-            perInlierLead: perFeature[4], perDenseMatch: perFeature[5], perDenseLead: perFeature[6],
-            perVerifiedDistance: perFeature[7], resemblingBias: bias, perResemblingMatch: perResembling[0],
+            perInlierLead: perFeature[4], perLikeness: perFeature[5], perDenseMatch: perFeature[6],
+            perDenseLead: perFeature[7], perVerifiedDistance: perFeature[8], resemblingBias: bias, perResemblingMatch: perResembling[0],
             perResemblingLead: perResembling[1], perResemblingDistance: perResembling[2], perDistance: slope,
             perUnverifiedDistance: unverifiedSlope, unverifiedMargin: margin)
     }

@@ -10,13 +10,8 @@ package import Imaging
 /// their normalized cross-correlation (Lewis, "Fast Normalized Cross-Correlation", 1995). Images that differ nowhere,
 /// as copies do, say nothing, and neither does a single image: another title may be another edition.
 package enum TemplateComparison {
-    /// The long side of the grid. Thumbnails have 256 pixels.
-    private static let longestGrid = 192.0
-    private static let shortestGrid = 48.0
-    /// The distance of windows.
-    private static let step = 3
     /// Luma is in 0...255 here. A window with less deviation has no structure.
-    private static let leastDeviation: Float = 5
+    fileprivate static let leastDeviation: Float = 5
     /// Windows of two images differ, or are the same, from these correlations on.
     private static let (mostUnlike, leastAlike): (Float, Float) = (0.6, 0.8)
     /// Fewer windows that differ say nothing.
@@ -25,8 +20,27 @@ package enum TemplateComparison {
     private static let leastCommon = 0.7
     /// Where the query and the template are less alike, the query resolves too little, or is not flat.
     private static let leastResolved: Float = 0.8
-    /// Passes of a binomial filter, standard deviations of 0, 0.7, 1, 1.4, 2 pixels.
-    private static let blurs = [0, 1, 1, 2, 4]
+
+    /// Windows of a query and an image look the same from this correlation on.
+    private static let sameWindow: Float = 0.6
+    /// Fewer structured windows say nothing.
+    private static let fewestStructured = 30
+
+    /// The share of the structured windows of an image that look the same in a query, 0...1; nil if it shows too little
+    /// of them. Pictures that a query shows have more than 0.7 nearly always, what features take for them by chance has
+    /// less than 0.5; of things with depth both may be.
+    ///
+    /// - Parameter outline: where the query shows the image, as fractions of its sides.
+    /// - Complexity: O(pixels of the grid).
+    package static func likeness(
+        of query: PixelBuffer, with thumbnail: PixelBuffer, at outline: Quadrilateral
+    ) -> Double? {
+        guard let pair = AlignedPair(query, with: thumbnail, at: outline) else { return nil }
+        let (_, blurred, structured) = pair.blurring()
+        guard structured.count >= fewestStructured else { return nil }
+        let same = blurred.shifts(to: pair.shown, at: structured, reach: 1).count { $0.correlation > sameWindow }
+        return Double(same) / Double(structured.count)
+    }
 
     /// For each image its correlation with the query where others of the template differ from it, as a share of the
     /// correlation elsewhere, about -0.2...1; nil if no other differs, or the query does not resolve it.
@@ -38,38 +52,15 @@ package enum TemplateComparison {
         of query: PixelBuffer, with images: [(thumbnail: PixelBuffer, outline: Quadrilateral, thing: Int64)]
     ) -> [Double?] {
         var agreements = [Double?](repeating: nil, count: images.count)
-        guard images.count > 1 else { return agreements }
-        let (thumbnail, outline, _) = images[0]
-        let (longSide, pixels) = (
-            Double(max(thumbnail.width, thumbnail.height)), Double(thumbnail.width * thumbnail.height)
-        )
-        // Neither image is enlarged.
-        let detail = (max(outline.area, 0) * Double(query.width * query.height) / pixels).squareRoot()
-        let side = min(Self.longestGrid, longSide, longSide * detail)
-        let (width, height) = (
-            Int(Double(thumbnail.width) * side / longSide), Int(Double(thumbnail.height) * side / longSide)
-        )
-        guard side >= Self.shortestGrid, min(width, height) >= 4 * LumaGrid.window,
-            let reference = LumaGrid(thumbnail, at: .unit, width: width, height: height),
-            let shown = reference.aligned(query, at: outline)
-        else { return agreements }
+        guard images.count > 1, let pair = AlignedPair(query, with: images[0].thumbnail, at: images[0].outline) else {
+            return agreements
+        }
+        let (outline, reference, shown, places) = (images[0].outline, pair.reference, pair.shown, pair.places)
         var grids: [LumaGrid?] = [reference]
         for image in images.dropFirst() {
             grids.append(outline.seen(from: image.outline).flatMap { reference.aligned(image.thumbnail, at: $0) })
         }
-        let places = shown.places(step: Self.step)
-
-        // As blurred as the query.
-        var (passes, alike, blurred) = (0, -Float.infinity, reference)
-        for more in Self.blurs {
-            blurred = blurred.blurred(more)
-            let structured = places.filter { blurred.deviation(at: $0) > Self.leastDeviation }
-            let found =
-                blurred.shifts(to: shown, at: structured, reach: 0).reduce(0) { $0 + $1.correlation }
-                / Float(max(structured.count, 1))
-            guard found > alike else { break }
-            (passes, alike) = (passes + more, found)
-        }
+        let passes = pair.blurring().passes
         grids = grids.map { $0?.blurred(passes) }
 
         let toQuery = grids.map { grid in
@@ -123,6 +114,58 @@ package enum TemplateComparison {
         }
         if agreements[likeliest] != nil { for (index, agreement) in ownOthers { agreements[index] = agreement } }
         return agreements
+    }
+}
+
+/// An image on a grid, and what a query shows of it.
+private struct AlignedPair {
+    let reference: LumaGrid
+    let shown: LumaGrid
+    /// The windows that the query shows.
+    let places: [LumaGrid.Place]
+
+    /// The long side of the grid. Thumbnails have 256 pixels.
+    private static let longestGrid = 192.0
+    private static let shortestGrid = 48.0
+    /// The distance of windows.
+    private static let step = 3
+    /// Passes of a binomial filter, standard deviations of 0, 0.7, 1, 1.4, 2 pixels.
+    private static let blurs = [0, 1, 1, 2, 4]
+
+    /// - Parameter outline: where the query shows the image, as fractions of its sides.
+    /// - Returns: nil if the query shows the image too small or from too far aside.
+    init?(_ query: PixelBuffer, with thumbnail: PixelBuffer, at outline: Quadrilateral) {
+        let (longSide, pixels) = (
+            Double(max(thumbnail.width, thumbnail.height)), Double(thumbnail.width * thumbnail.height)
+        )
+        // Neither image is enlarged.
+        let detail = (max(outline.area, 0) * Double(query.width * query.height) / pixels).squareRoot()
+        let side = min(Self.longestGrid, longSide, longSide * detail)
+        let (width, height) = (
+            Int(Double(thumbnail.width) * side / longSide), Int(Double(thumbnail.height) * side / longSide)
+        )
+        guard side >= Self.shortestGrid, min(width, height) >= 4 * LumaGrid.window,
+            let reference = LumaGrid(thumbnail, at: .unit, width: width, height: height),
+            let shown = reference.aligned(query, at: outline)
+        else { return nil }
+        (self.reference, self.shown, places) = (reference, shown, shown.places(step: Self.step))
+    }
+
+    /// The image as blurred as the query, by which passes, and its windows with structure.
+    func blurring() -> (passes: Int, image: LumaGrid, structured: [LumaGrid.Place]) {
+        var (passes, alike, blurred) = (0, -Float.infinity, reference)
+        var best = (passes: 0, image: reference, structured: [LumaGrid.Place]())
+        for more in Self.blurs {
+            blurred = blurred.blurred(more)
+            passes += more
+            let structured = places.filter { blurred.deviation(at: $0) > TemplateComparison.leastDeviation }
+            let found =
+                blurred.shifts(to: shown, at: structured, reach: 0).reduce(0) { $0 + $1.correlation }
+                / Float(max(structured.count, 1))
+            guard found > alike else { break }
+            (alike, best) = (found, (passes, blurred, structured))
+        }
+        return best
     }
 }
 

@@ -123,6 +123,45 @@ struct VerifiedSearchTests {
         }
     }
 
+    /// A third of the features of matrix codes agree, whichever is shown: corners of modules are alike.
+    @Test(arguments: [21, 25, 33, 41]) func anotherMatrixCodeIsNotAccepted(modules: Int) async throws {
+        let folder = try TemporaryFolder()
+        let search = try Self.catalog(in: folder) { Self.matrixCode(modules, $0) }
+        for index in 0..<18 as Range<UInt64> {
+            let code = Self.matrixCode(modules, index)
+            let photograph = SampleImage.blocks(seed: index, width: 640, height: 480).drawing(
+                code, at: Placement(of: code, scale: 380 / Double(code.width), degrees: 7, center: SIMD2(320, 240)))
+            let found = try await search.search(matching: photograph)
+            #expect(found.map(\.id) == (index < 12 ? ["\(index)"] : []), "\(index)")
+        }
+    }
+
+    /// Three corners that all codes have, and modules that are drawn anew.
+    private static func matrixCode(_ modules: Int, _ index: UInt64) -> PixelBuffer {
+        var random = SeededGenerator(seed: 1_000 * UInt64(modules) + index)
+        let (cell, margin) = (10, 4)
+        let side = (modules + 2 * margin) * cell
+        var pixels = [UInt8](repeating: 255, count: side * side * 3)
+        for row in 0..<modules {
+            for column in 0..<modules {
+                var isDark = Bool.random(using: &random)
+                for (x, y) in [(0, 0), (modules - 7, 0), (0, modules - 7)] {
+                    let ring = max(abs(column - x - 3), abs(row - y - 3))
+                    if ring <= 4 { isDark = ring != 2 && ring != 4 }
+                }
+                guard isDark else { continue }
+                for pixel in 0..<cell * cell {
+                    let (x, y) = ((margin + column) * cell + pixel % cell, (margin + row) * cell + pixel / cell)
+                    for channel in 0..<3 { pixels[(y * side + x) * 3 + channel] = 10 }
+                }
+            }
+        }
+        guard let image = try? PixelBuffer(pixels, width: side, height: side, format: .rgb8) else {
+            preconditionFailure("the pixels fit their shape")
+        }
+        return image
+    }
+
     /// The image of an entity with the most inliers need not be the one that is shown.
     @Test(arguments: 0..<4 as Range<UInt64>) func theTicketOfAnEntityWithSeveralIsFound(template: UInt64) async throws {
         let folder = try TemporaryFolder()

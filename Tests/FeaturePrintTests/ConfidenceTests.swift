@@ -6,8 +6,8 @@ import Testing
 struct ConfidenceTests {
     private static let coefficients = ConfidenceCoefficients(
         verifiedBias: -5, perLogInlier: 2, perInlier: 0.5, mostInliers: 20, perShare: 3, perLogMatch: -1,
-        perInlierLead: 1.5, perDenseMatch: 0.04, perDenseLead: 0.1, perVerifiedDistance: 9, resemblingBias: -4,
-        perResemblingMatch: 0.15, perResemblingLead: 0.2, perResemblingDistance: 6, perDistance: 8,
+        perInlierLead: 1.5, perLikeness: 2, perDenseMatch: 0.04, perDenseLead: 0.1, perVerifiedDistance: 9,
+        resemblingBias: -4, perResemblingMatch: 0.15, perResemblingLead: 0.2, perResemblingDistance: 6, perDistance: 8,
         perUnverifiedDistance: 7, unverifiedMargin: 0.25)
 
     @Test func logOddsAreTheDocumentedSum() {
@@ -18,6 +18,9 @@ struct ConfidenceTests {
         ]
         let expected = terms.reduce(0, +)
         #expect(abs(Self.coefficients.logOdds(evidence, distance: 0.5, threshold: 0.8) - expected) < 1e-12)
+        evidence.likeness = 0.9
+        let alike = Self.coefficients.logOdds(evidence, distance: 0.5, threshold: 0.8)
+        #expect(abs(alike - expected - 2 * 0.4) < 1e-12, "an unknown likeness is neutral")
         var resembling = MatchEvidence(inliers: 0, share: 0, matches: 0, denseMatches: 19)
         let other = -4 + 0.15 * 19 + 6 * (0.8 - 0.5)
         #expect(abs(Self.coefficients.logOdds(resembling, distance: 0.5, threshold: 0.8) - other) < 1e-12)
@@ -48,6 +51,7 @@ struct ConfidenceTests {
                     inliers: inliers, share: .random(in: 0...0.8, using: &random),
                     matches: .random(in: 10...300, using: &random), denseMatches: .random(in: 0...60, using: &random))
                 evidence?.lead(overInliers: .random(in: 0...30, using: &random), denseMatches: 20)
+                evidence?.likeness = index % 5 == 0 ? nil : .random(in: 0...1, using: &random)
             }
             let odds =
                 evidence.map { Self.coefficients.logOdds($0, distance: distance, threshold: threshold) }

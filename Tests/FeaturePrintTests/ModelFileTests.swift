@@ -38,7 +38,7 @@ struct ModelFileTests {
 
     private static let confidence = ConfidenceCoefficients(
         verifiedBias: -5, perLogInlier: 2, perInlier: 1, mostInliers: 20, perShare: 3, perLogMatch: -1,
-        perInlierLead: 0, perDenseMatch: 0.04, perDenseLead: 0, perVerifiedDistance: 9, resemblingBias: -4,
+        perInlierLead: 0, perLikeness: 2, perDenseMatch: 0.04, perDenseLead: 0, perVerifiedDistance: 9, resemblingBias: -4,
         perResemblingMatch: 0.15, perResemblingLead: 0, perResemblingDistance: 6, perDistance: 8,
         perUnverifiedDistance: 7, unverifiedMargin: 0.25)
 
@@ -55,7 +55,7 @@ struct ModelFileTests {
 
     @Test(arguments: [
         ("per_inlier", "-1"), ("per_inlier", "null"), ("most_inliers", "1e5"), ("per_log_match", "1"),
-        ("per_resembling_match", "-1"), ("per_dense_lead", "-1"),
+        ("per_resembling_match", "-1"), ("per_dense_lead", "-1"), ("per_likeness", "-1"),
         ("verified_bias", "1e4"), ("per_share", "1e4"), ("per_distance", "0"), ("unverified_margin", "1e999"),
         ("unverified_margin", "\"1\""),
     ])
