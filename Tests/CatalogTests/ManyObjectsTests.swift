@@ -86,9 +86,10 @@ struct ManyObjectsTests {
         }
         let url = folder.file("catalog")
         _ = try CatalogIndexer(at: url).index(ImageSource.items(at: folder.file("images")).items)
+        // So small that inliers alone do not decide.
+        let covers = (0..<20).map { Self.cover($0, width: 105, height: 91) }
         let matches = try await Catalog(at: url).search(
-            matching: Self.wall(of: (0..<20).map { Self.cover($0) }),
-            options: SearchOptions(limit: 100, maxObjects: 20))
+            matching: Self.wall(of: covers), options: SearchOptions(limit: 100, maxObjects: 20))
         let found = Set(matches.map { $0.id.prefix { $0 != "-" } })
         #expect(found.count == 20, "\(found.sorted())")
     }
