@@ -12,8 +12,8 @@ extension CatalogIndexer {
     /// let report = try CatalogIndexer.merge([shard1, shard2], into: all)
     /// ```
     ///
-    /// A new catalog has the model of the first one. Everything else is as for the method ``merge(_:progress:)`` of an
-    /// indexer. Nothing is made if one of the catalogs cannot be merged.
+    /// A new catalog has the model of the first one, with its match threshold and confidence. Everything else is as for
+    /// the method ``merge(_:progress:)`` of an indexer. Nothing is made if one of the catalogs cannot be merged.
     ///
     /// - Parameters:
     ///   - model: the model of the catalogs. Without it, the copy in the folder of the one that is merged into, or of
@@ -44,7 +44,8 @@ extension CatalogIndexer {
     /// batches. A merge that was interrupted is completed by another one: what is as it should be is only compared.
     /// An entity takes the place of one with the same id that this catalog has. If several of the catalogs have an id,
     /// the entity of the last of them is taken, and a note in the report says so. An entity of which something is
-    /// damaged is reported, and the others are merged.
+    /// damaged is reported, and the others are merged. The catalog keeps the match threshold and the confidence of its
+    /// model; a note names those that have others.
     ///
     /// - Parameter progress: called after every commit.
     /// - Throws: ``CatalogError`` if a catalog cannot be read, was made with another model, or is this one, before
@@ -76,6 +77,12 @@ extension CatalogIndexer {
         }
         for (source, count) in zip(sources, replacedCounts) where count > 0 {
             let words = "\(count) of its entities \(count == 1 ? "is" : "are") taken from a catalog that is named later"
+            report.notes.append(IndexReport.Note(subject: source.folder.path, text: words))
+        }
+        // A model that was fitted to queries has the same identity.
+        let kept = folder.modelFileData
+        for source in sources where source.folder.modelFileData != kept {
+            let words = "its model has another match threshold and confidence; those of the merged catalog stay"
             report.notes.append(IndexReport.Note(subject: source.folder.path, text: words))
         }
         try turn.withLock { _ in try refreshDerivedFiles() }
@@ -152,4 +159,9 @@ extension CatalogIndexer {
             guard own == identity else { throw source.folder.error(.otherModel(catalog: own, given: identity)) }
         }
     }
+}
+
+extension CatalogFolder {
+    /// The model file that the catalog keeps; nil for the default model.
+    fileprivate var modelFileData: Data? { try? Data(contentsOf: model, options: .mappedIfSafe) }
 }

@@ -340,16 +340,16 @@ struct CandidateSearch {
                 (verified[$1.index].evidence.inliers, $0.index) < (verified[$0.index].evidence.inliers, $1.index)
             }
             .firstOfEachEntity { verified[$0.index].key }
-            .prefix(mostCrops)
-        guard let best = chosen.first?.index else { return verified }
+        guard mostCrops > 0, let best = chosen.first?.index else { return verified }
         // Nothing competes with it, and no distance makes it unlikely.
         if chosen.count == 1, verified[best].evidence.inliers >= model.confidence.mostInliers {
             return verified
         }
         // Entities with the same picture have the same outline, and one crop is enough for all of them.
         var crops: [Quadrilateral] = []
-        let cropOfEach = chosen.map { _, outline in
+        let cropOfEach = chosen.map { _, outline -> Int? in
             if let known = crops.firstIndex(where: { $0.isClose(to: outline) }) { return known }
+            guard crops.count < mostCrops else { return nil }
             crops.append(outline)
             return crops.count - 1
         }

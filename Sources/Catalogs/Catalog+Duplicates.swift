@@ -132,7 +132,9 @@ extension Catalog {
             let matches = try await search(query, options: wider)
             guard areFolded, options.limit > 0 else { return (matches, matches, areFolded ? [:] : nil) }
             let groups = try await grouped(matches)
-            if groups.count > options.limit || matches.count < wider.limit {
+            // Copies of what is shown may follow as long as matches are likely.
+            let isLikely = (matches.last?.confidence ?? 0) >= MatchBounds.accepted.minConfidence
+            if matches.count < wider.limit || groups.count > options.limit && !isLikely {
                 let shown = groups.prefix(options.limit)
                 return (
                     shown.map(\.match), shown.flatMap { [$0.match] + $0.duplicates },

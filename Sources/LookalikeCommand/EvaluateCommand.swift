@@ -135,7 +135,11 @@ struct EvaluateCommand: AsyncParsableCommand {
         }
         if let answers { try OutputFile.write(Data(lines.utf8), to: answers) }
         if let observations { try OutputFile.write(Data(observed.utf8), to: observations) }
-        if let calibrate { try Calibration(seen).write(catalog.model, to: calibrate) }
+        if let calibrate {
+            // Standard output has one line of JSON alone.
+            try Calibration(seen).write(
+                catalog.model, to: calibrate, print: { json ? StandardError.print($0) : Swift.print($0) })
+        }
         timings?.printReport()
         if failures > 0 { throw ExitCode.someFailed }
     }

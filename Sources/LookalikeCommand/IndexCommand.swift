@@ -149,6 +149,14 @@ struct IndexCommand: ParsableCommand {
         return ImageSource.entries(ofImagesAt: paths, below: FilePath.currentFolder.folderURL)
     }
 
+    private var keptModel: URL { catalog.url.appendingPathComponent("model.safetensors") }
+
+    /// Whether the catalog’s own model, the default one without a file, is the same to the byte.
+    private func keeps(_ model: FeaturePrintModel) throws -> Bool {
+        let own = try? Data(contentsOf: keptModel, options: .mappedIfSafe)
+        return try (own ?? FeaturePrintModel.default().fileData) == model.fileData
+    }
+
     private func update(_ entries: IndexEntries) throws {
         let known = try knownPaths()
         let count = entries.count()
@@ -165,6 +173,11 @@ struct IndexCommand: ParsableCommand {
             StandardError.print(
                 "note: no local features, because the model “\(indexer.model.identity.name.escaped)” is imported: "
                     + "matches are by prints alone. --local-features extracts them all the same.")
+        }
+        if let given = model.model, try !keeps(indexer.model) {
+            StandardError.print(
+                "note: the catalog keeps the match threshold and the confidence that it has; searches take those of "
+                    + "\(given.text.escaped) once it is copied to \(keptModel.path.escaped)")
         }
         let timings = timing.makeTimings()
         let start = ContinuousClock.now

@@ -127,7 +127,9 @@ struct Calibration {
     }
 
     /// Writes the model with the fit to a file, and prints the figures of a cross-validation.
-    func write(_ model: FeaturePrintModel, to output: FilePath) throws {
+    func write(
+        _ model: FeaturePrintModel, to output: FilePath, print: (String) -> Void = { Swift.print($0) }
+    ) throws {
         try OutputFile.write(try model.fileData(with: fit), to: output)
         print("match threshold " + String(format: "%.4f", fit.matchThreshold))
         guard let held = ConfidenceFit.crossValidated(observations) else {
@@ -136,19 +138,21 @@ struct Calibration {
         }
         for (name, isCompared) in [("standard", true), ("prints alone", false)] {
             let chosen = observations.indices.filter { observations[$0].isCompared == isCompared }
-            if !chosen.isEmpty { printFigures("\(name), cross-validated", of: chosen, held) }
+            if !chosen.isEmpty { print(figures("\(name), cross-validated", of: chosen, held)) }
         }
         let compared = observations.indices.filter { observations[$0].isCompared }
         let kinds = Dictionary(grouping: compared, by: { observations[$0].kind })
         guard kinds.count > 1, let unseen = ConfidenceFit.leavingKindsOut(observations) else { return }
-        printFigures("standard, each kind by fits to the others", of: compared, unseen)
-        for (kind, chosen) in kinds.sorted(by: { $0.key < $1.key }) { printFigures("  \(kind)", of: chosen, unseen) }
+        print(figures("standard, each kind by fits to the others", of: compared, unseen))
+        for (kind, chosen) in kinds.sorted(by: { $0.key < $1.key }) {
+            print(figures("  \(kind)", of: chosen, unseen))
+        }
     }
 
     /// - Parameters:
     ///   - chosen: the places of some observations.
     ///   - held: the probability of each observation by a fit that has not seen it.
-    private func printFigures(_ name: String, of chosen: [Int], _ held: [Double]) {
+    private func figures(_ name: String, of chosen: [Int], _ held: [Double]) -> String {
         var evaluation = Evaluation()
         for (_, candidates) in Dictionary(grouping: chosen, by: { observations[$0].search }) {
             let ranked = candidates.sorted { (held[$1], $0) < (held[$0], $1) }
@@ -159,10 +163,9 @@ struct Calibration {
                     acceptedCount: ranked.count { held[$0] >= MatchBounds.accepted.minConfidence },
                     candidates: []))
         }
-        print(
-            "\(name): accepted and right \(share(evaluation.acceptedRight)), "
-                + "false accepts \(share(evaluation.falseAcceptRate)), "
-                + "calibration error \(share(evaluation.expectedCalibrationError))")
+        return "\(name): accepted and right \(share(evaluation.acceptedRight)), "
+            + "false accepts \(share(evaluation.falseAcceptRate)), "
+            + "calibration error \(share(evaluation.expectedCalibrationError))"
     }
 }
 

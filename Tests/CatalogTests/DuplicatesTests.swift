@@ -156,4 +156,21 @@ struct DuplicatesTests {
         #expect(groups.map(\.duplicates) == [[matches[1]], [], []])
         #expect(try await catalog.grouped([]).isEmpty)
     }
+
+    /// Where two things are shown, the copies of one come among those of the other.
+    @Test func aLimitOfGroupsLeavesTheirCopies() async throws {
+        let folder = try TemporaryFolder()
+        let files = try [1, 5].flatMap { index in
+            try [35, 50, 65, 80, 95].map { ("\(index)-\($0)", try CoverFixture.cover(index).jpegData(quality: $0)) }
+        }
+        let catalog = try Self.catalog(files, in: folder)
+        let (photo, _) = CoverFixture.photograph([(1, 0.8, 20, SIMD2(180, 240)), (5, 0.8, 300, SIMD2(460, 240))])
+        let query = try await catalog.query(for: photo)
+        let all = try await catalog.matches(of: query, options: SearchOptions(limit: 50), areFolded: true)
+        #expect(all.shown.count == 2 && all.all.count == 10)
+        let first = try #require(all.shown.first)
+        let one = try await catalog.matches(of: query, options: SearchOptions(limit: 1), areFolded: true)
+        #expect(one.shown == [first])
+        #expect(one.duplicates?[first.id] == all.duplicates?[first.id])
+    }
 }

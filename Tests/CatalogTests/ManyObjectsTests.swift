@@ -75,6 +75,25 @@ struct ManyObjectsTests {
         }
     }
 
+    /// Copies of what is shown take no other's place.
+    @Test func asManyObjectsAreFoundWhereEachHasCopies() async throws {
+        let folder = try TemporaryFolder()
+        for index in 0..<20 {
+            for quality in [30, 60, 90] {
+                try folder.write(
+                    CoverFixture.cover(index).jpegData(quality: quality), to: "images/c\(index)-\(quality).jpg")
+            }
+        }
+        let url = folder.file("catalog")
+        _ = try CatalogIndexer(at: url).index(ImageSource.items(at: folder.file("images")).items)
+        // So small that inliers alone do not decide.
+        let covers = (0..<20).map { Self.cover($0, width: 105, height: 91) }
+        let matches = try await Catalog(at: url).search(
+            matching: Self.wall(of: covers), options: SearchOptions(limit: 100, maxObjects: 20))
+        let found = Set(matches.map { $0.id.prefix { $0 != "-" } })
+        #expect(found.count == 20, "\(found.sorted())")
+    }
+
     /// Entities with the same picture are one object.
     @Test func allEntitiesOfTheOnlyObjectAreFound() async throws {
         let folder = try TemporaryFolder()

@@ -64,8 +64,23 @@ import Testing
         let result = try Command.run(["evaluate", "--catalog", prints, "--calibrate", kept] + queries)
         #expect(result.status == 0 && result.output.contains("\nmatch threshold 0."), "\(result)")
         #expect(try !Command.run("model", "info", kept).output.contains("match threshold       none"))
+        let json = try Command.run(["evaluate", "--catalog", prints, "--calibrate", kept, "--json"] + queries)
+        #expect(throws: Never.self) { try JSONSerialization.jsonObject(with: Data(json.output.utf8)) }
+        #expect(json.errors.contains("match threshold 0."), "\(json)")
         let after = try Command.run(search)
         #expect(after.output.contains("i0") && after.errors.isEmpty, "\(after)")
+        // What was fitted stays with the catalog, and whoever may expect something else is told.
+        for (given, isNoted) in [(file, true), (kept, false)] {
+            let again = try Command.run("index", images, "--catalog", prints, "--model", given)
+            #expect(again.errors.contains("keeps the match threshold") == isNoted, "\(again.errors)")
+        }
+        for (first, second) in [(catalog, prints), (prints, catalog)] {
+            let into = first + "-merged"
+            let merged = try Command.run("catalog", "merge", first, second, "--into", into)
+            #expect(merged.errors.contains("\(second): note: its model has another match threshold"), "\(merged)")
+            let ownFile = FileManager.default.contents(atPath: into + "/model.safetensors")
+            #expect(ownFile == FileManager.default.contents(atPath: first + "/model.safetensors"))
+        }
     }
 
     private static func rows(_ output: String) -> [String: [String]] {
