@@ -29,7 +29,8 @@
     K(orientation_histogram, target) K(gradient_descriptor, target) K(largest_magnitude, target)                       \
     K(quantize_components, target) K(offer_centers, target) K(best_two, target) K(signatures, target)                  \
     K(restore_descriptor, target) K(hamming_within, target) K(select_binary_codes, target) K(softmax, target)          \
-    K(normalize_line, target) K(quantize_line, target) K(finish_lines, target) K(pack_lines, target)
+    K(normalize_line, target) K(quantize_line, target) K(finish_lines, target) K(pack_lines, target)     \
+    K(softmax_codes, target) K(pack_quantized_lines, target) K(pack_quantized_columns, target)
 #define LK_QUANTIZED_CONVOLUTION(K, target) K(convolve_quantized, target)
 #define LK_QUANTIZED_DISTANCES(K, target)                                                                              \
     K(quantized_dot_products, target) K(pack_quantized_rows, target) K(quantized_products, target)                     \

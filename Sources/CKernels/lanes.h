@@ -2,6 +2,7 @@
 
 #include "vector.h"
 
+#include "attention/attention_lanes.h"
 #include "binary_codes/binary_codes_lanes.h"
 #include "component_quantization/component_quantization_lanes.h"
 #include "convolution/convolution_lanes.h"

@@ -108,6 +108,24 @@ LK_INLINE lk_f32x16 lk_square_root(lk_f32x16 x) {
 #endif
 }
 
+// The elements, of which those that are `distance` apart have changed places: 1, 2, 4 or 8.
+LK_INLINE lk_f32x16 lk_exchanged(lk_f32x16 v, const int distance) {
+    switch (distance) {
+    case 1: return __builtin_shufflevector(v, v, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
+    case 2: return __builtin_shufflevector(v, v, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
+    case 4: return __builtin_shufflevector(v, v, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11);
+    default: return __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
+    }
+}
+
+// The largest element; none may be NaN.
+LK_INLINE float lk_largest16(lk_f32x16 v) {
+    v = lk_max16(v, lk_exchanged(v, 8));
+    v = lk_max16(v, lk_exchanged(v, 4));
+    v = lk_max16(v, lk_exchanged(v, 2));
+    return lk_max16(v, lk_exchanged(v, 1))[0];
+}
+
 // Halves are added until one is left: the order that every SIMD target keeps.
 LK_INLINE float lk_sum16(lk_f32x16 v) {
     lk_f32x8 a = __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +

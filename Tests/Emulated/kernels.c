@@ -407,6 +407,28 @@ static void features(int round) {
     same("select_binary_codes", round, bounds[0], bounds[1], found[0] * sizeof(float));
 }
 
+static void attention(int round) {
+    const size_t count = (size_t)between(1, 90), width = (size_t)between(1, 70), length = 16 * (size_t)between(1, 5);
+    const ptrdiff_t stride = 96;
+    static uint8_t codes[2][MOST];
+    float units[2];
+    for (int i = 0; i < 2; i++) {
+        memset(codes[i], 7, MOST);
+        units[i] = side(i)->softmax_codes(floats[0], 48, count, 9, round % 2 ? floats[1] : NULL, codes[i]);
+    }
+    same("softmax_codes", round, codes[0], codes[1], MOST);
+    same("softmax_codes, unit", round, &units[0], &units[1], sizeof(float));
+    for (int i = 0; i < 2; i++)
+        side(i)->pack_quantized_lines(floats[0], stride, count, length, (int8_t *)codes[i], results[i],
+                                      results[i] + 128);
+    same("pack_quantized_lines", round, codes[0], codes[1], MOST);
+    same("pack_quantized_lines, scales", round, results[0], results[1], 256 * sizeof(float));
+    for (int i = 0; i < 2; i++)
+        side(i)->pack_quantized_columns(floats[1], stride, count, width, (int8_t *)codes[i], results[i]);
+    same("pack_quantized_columns", round, codes[0], codes[1], MOST);
+    same("pack_quantized_columns, scales", round, results[0], results[1], 256 * sizeof(float));
+}
+
 int main(void) {
     int targets = 0;
     portable = lk_kernels_at(0);
@@ -426,6 +448,8 @@ int main(void) {
             resizing(round);
             begin();
             features(round);
+            begin();
+            attention(round);
         }
         printf("%s: %s\n", tested->name, failures ? "differs from the portable kernels" : "as the portable kernels");
     }

@@ -207,6 +207,137 @@ struct TransformerTests {
         }
     }
 
+    /// A network of three linear layers and attention, on lines that it reads.
+    private static func attention(
+        seed: UInt64
+    ) throws -> (network: Network, rows: Int, width: Int, expected: ([Float]) -> [Double], words: String) {
+        var block = Block(random: SeededGenerator(seed: seed))
+        let rows = 2 * Int.random(in: 1...50, using: &block.random) + Int.random(in: 0...1, using: &block.random)
+        let heads = Int.random(in: 1...4, using: &block.random)
+        let (depth, columns) = ([16, 32, 64].randomElement(using: &block.random)!, [8, 16, 20, 64][Int(seed % 4)])
+        let width = 32
+        let kinds = ["no mask", "a mask", "a mask of each head", "the keys before"]
+        let kind = kinds[Int(seed / 4 % 4)]
+        // A text is numbers, and for each whether it is one: as many as the lines have.
+        let length = (rows * width + 1) / 2
+        block.rearrange("x", "text", [1, rows, width], [rows * width, width, 1])
+        var weights: [String: (weight: [Float], bias: [Float])] = [:]
+        for (name, each) in [("q", depth), ("k", depth), ("v", columns)] {
+            let outputs = heads * each
+            let weight = block.random.floats(outputs * width, in: -0.6...0.6)
+            let bias = block.random.floats(outputs, in: -0.3...0.3)
+            weights[name] = (weight, bias)
+            block.file.add("\(name).weight", weight, shape: [outputs, width])
+            block.file.add("\(name).bias", bias, shape: [outputs])
+            block.add(
+                "\(name)l", "linear", "x",
+                "\"weight\":\"\(name).weight\",\"bias\":\"\(name).bias\",\"outputs\":\(outputs)")
+            let count = rows * outputs
+            if name == "k" {
+                block.rearrange(name, "kl", [1, heads, depth, rows], [count, depth, 1, outputs])
+            } else {
+                block.rearrange(name, name + "l", [1, heads, rows, each], [count, each, outputs, 1])
+            }
+        }
+        let factor = 1 / Float(depth).squareRoot()
+        block.constant("factor", [factor], [1])
+        block.add("products", "matrix_product", "q", "\"other\":\"k\"")
+        block.combine("scores", "products", "multiply", "factor")
+        var mask = [Float](repeating: 0, count: heads * rows * rows)
+        for index in mask.indices {
+            let (row, key) = (index / rows % rows, index % rows)
+            switch kind {
+            case "a mask":
+                mask[index] =
+                    index < rows * rows ? .random(in: -3...3, using: &block.random) : mask[index % (rows * rows)]
+            case "a mask of each head": mask[index] = .random(in: -3...3, using: &block.random)
+            case "the keys before":
+                mask[index] = key > row ? (seed % 2 == 0 ? -1e4 : -.greatestFiniteMagnitude) : 0
+            default: break
+            }
+        }
+        if kind != "no mask" {
+            let isOfHeads = kind == "a mask of each head"
+            block.constant(
+                "mask", isOfHeads ? mask : Array(mask[..<(rows * rows)]), [1, isOfHeads ? heads : 1, rows, rows])
+            block.combine("masked", "scores", "add", "mask")
+        }
+        block.add("shares", "softmax", kind == "no mask" ? "scores" : "masked", "\"axis\":3")
+        block.add("mixed", "matrix_product", "shares", "\"other\":\"v\"")
+        let outputs = heads * columns
+        block.rearrange("back", "mixed", [1, rows, heads, columns], [rows * outputs, columns, rows * columns, 1])
+        block.rearrange("out", "back", [1, rows * outputs], [rows * outputs, 1])
+        let graph = try JSONDecoder().decode(
+            TextGraph.self,
+            from: Data(
+                "{\"version\":1,\"length\":\(length),\"padding\":0,\"nodes\":[\(block.nodes.joined(separator: ","))]}"
+                    .utf8))
+        func expected(_ text: [Float]) -> [Double] {
+            func lines(_ name: String, _ each: Int) -> [[Double]] {
+                let (weight, bias) = weights[name]!
+                return (0..<rows).map { row in
+                    (0..<(heads * each)).map { output in
+                        (0..<width).reduce(Double(bias[output])) {
+                            $0 + Double(text[row * width + $1]) * Double(weight[output * width + $1])
+                        }
+                    }
+                }
+            }
+            let (q, k, v) = (lines("q", depth), lines("k", depth), lines("v", columns))
+            var result = [Double](repeating: 0, count: rows * outputs)
+            for (row, head) in (0..<rows).flatMap({ row in (0..<heads).map { (row, $0) } }) {
+                let scores = (0..<rows).map { key in
+                    (0..<depth).reduce(0.0) { $0 + q[row][head * depth + $1] * k[key][head * depth + $1] }
+                        * Double(factor) + Double(mask[(head * rows + row) * rows + key])
+                }
+                let exponentials = scores.map { exp($0 - scores.max()!) }
+                for column in 0..<columns {
+                    result[row * outputs + head * columns + column] =
+                        (0..<rows).reduce(0) { $0 + exponentials[$1] * v[$1][head * columns + column] }
+                        / exponentials.reduce(0, +)
+                }
+            }
+            return result
+        }
+        return (
+            try Network(graph: graph, file: SafeTensorsFile(block.file.data), quantizes: true), rows, width, expected,
+            "seed \(seed): \(rows) rows, \(heads) heads of \(depth) and \(columns), \(kind)"
+        )
+    }
+
+    /// The cosine between each line and what it should be, and that all SIMD targets agree to the bit: until the
+    /// function after a linear layer, all that they round are codes.
+    @Test(arguments: 0..<32) func attentionInInt8IsThatOfFloats(seed: UInt64) throws {
+        let (network, rows, width, expected, words) = try Self.attention(seed: seed)
+        let kinds = network.summary.rows.map(\.kind)
+        #expect(kinds.contains { $0.hasPrefix("attention") && $0.hasSuffix(", int8") }, "\(words): \(kinds)")
+        var random = SeededGenerator(seed: seed + 100)
+        let batch = Int.random(in: 1...3, using: &random)
+        let texts = (0..<batch).map { _ in random.floats(rows * width) }
+        var first: [[Float]]?
+        for simd in SIMDTarget.available {
+            let threads = seed % 2 == 0 ? 1 : 2
+            let workspace = network.makeWorkspace(batchCapacity: batch, threads: threads)
+            for (index, text) in texts.enumerated() {
+                _ = network.input(index, in: workspace).update(fromContentsOf: text)
+            }
+            network.run(workspace, batch: batch, threads: threads, results: .output, kernels: simd)
+            let outputs = (0..<batch).map { Array(network.output($0, in: workspace)) }
+            for (text, output) in zip(texts, outputs) {
+                let (lines, others) = (output.map { Double($0) }, expected(text))
+                for row in 0..<rows {
+                    let own = (row * lines.count / rows)..<((row + 1) * lines.count / rows)
+                    let product = own.reduce(0) { $0 + lines[$1] * others[$1] }
+                    let norms = [lines, others].map { all in own.reduce(0) { $0 + all[$1] * all[$1] }.squareRoot() }
+                    #expect(product / (norms[0] * norms[1]) > 0.995, "\(simd.name), \(words), row \(row)")
+                    #expect(abs(norms[0] / norms[1] - 1) < 0.05, "\(simd.name), \(words), row \(row)")
+                }
+            }
+            #expect(outputs == first ?? outputs, "\(simd.name), \(words)")
+            first = first ?? outputs
+        }
+    }
+
     @Test(arguments: 0..<200) func aViewOfAViewIsWhereItsElementsAre(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         // A permutation of part of an array, as another one views it.

@@ -12,7 +12,7 @@ float KERNEL(largest_magnitude)(const float *values, size_t count) {
         for (int k = 0; k < 4; k++)
             widest[k] = lk_max16(__builtin_elementwise_abs(lk_load16(values + i + 16 * k)), widest[k]);
     for (; i < count; i += 16) widest[0] = lk_max16(__builtin_elementwise_abs(lk_load16(values + i)), widest[0]);
-    return __builtin_reduce_max(lk_max16(lk_max16(widest[0], widest[1]), lk_max16(widest[2], widest[3])));
+    return lk_largest16(lk_max16(lk_max16(widest[0], widest[1]), lk_max16(widest[2], widest[3])));
 }
 
 lk_quantization KERNEL(quantize_components)(const float *values, size_t count, int8_t *codes) {

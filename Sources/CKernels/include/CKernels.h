@@ -544,6 +544,21 @@ typedef struct {
 
     // Lines as the columns of a matrix for `convolve`: [block of 16 lines][element][16 lines], filled up with zeros.
     void (*pack_lines)(const float *lines, ptrdiff_t stride, size_t count, size_t length, float *packed);
+
+    // x = scores * scale + summands, as codes of 255 * e^(x - largest x), rounded; returns 1 / the sum of the codes.
+    // Blocks of sixteen scores, and of codes, are `block_stride` apart; beyond `count` codes of a last block are 0.
+    // `summands` may be NULL.
+    float (*softmax_codes)(const float *scores, ptrdiff_t block_stride, size_t count, float scale,
+                           const float *summands, uint8_t *codes);
+
+    // Lines as weights of `convolve_quantized`, an output each, filled up with zeros to whole blocks: what it needs
+    // for their products with codes of which 128 stands for 0. `length` is a multiple of 16.
+    void (*pack_quantized_lines)(const float *lines, ptrdiff_t stride, size_t count, size_t length, int8_t *packed,
+                                 float *scales, float *bias);
+
+    // The same for columns of `count` rows, each an output, and for codes of which 0 stands for 0.
+    void (*pack_quantized_columns)(const float *rows, ptrdiff_t stride, size_t count, size_t columns, int8_t *packed,
+                                   float *scales);
 } lk_kernels;
 
 // Asks for memory before it is read, a cache line at a time.

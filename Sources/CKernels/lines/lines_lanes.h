@@ -31,8 +31,7 @@ void KERNEL(softmax)(float *values, size_t count, float scale, const float *summ
         for (size_t lane = rest; lane < 16; lane++) last[lane] = -INFINITY;
         largest = lk_max16(last, largest);
     }
-    float most = largest[0];
-    for (int lane = 1; lane < 16; lane++) most = largest[lane] > most ? largest[lane] : most;
+    const float most = lk_largest16(largest);
     lk_f32x16 sums = lk_splat16(0);
     for (size_t i = 0; i < whole; i += 16) {
         const lk_f32x16 x = exp_below(lk_load16(values + i) - most);
@@ -80,6 +79,9 @@ float KERNEL(quantize_line)(const float *values, size_t count, ptrdiff_t block_s
     return unit;
 }
 
+// Results are written into memory that other layers used before: asked for a few lines earlier, it is in a cache.
+enum { LINES_AHEAD = 4 };
+
 void KERNEL(finish_lines)(const lk_line_results *r, size_t lines) {
     const size_t whole = r->count / 16 * 16;
     for (size_t line = 0; line < lines; line++) {
@@ -88,6 +90,7 @@ void KERNEL(finish_lines)(const lk_line_results *r, size_t lines) {
         float *out = r->output + line * r->output_stride;
         const lk_f32x16 unit = lk_splat16(r->units ? r->units[line] : 1);
         for (size_t i = 0; i < r->count; i += 16, products += r->block_stride) {
+            __builtin_prefetch(out + LINES_AHEAD * r->output_stride + i, 1);
             lk_f32x16 x = lk_load16(products) * unit;
             if (r->bias) x = __builtin_elementwise_fma(lk_load16(products), unit, lk_load16(r->bias + i));
             if (i < whole) lk_store16(out + i, x);

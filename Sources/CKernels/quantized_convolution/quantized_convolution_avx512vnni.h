@@ -47,6 +47,22 @@ LK_INLINE void tile(const lk_quantized_convolution *c, const uint8_t *input, con
             }
         }
     }
+    // The sums of a matrix product, which may be short, are written from where they are.
+    const bool is_plain = c->output && !c->residual && !c->quantized_residual && !c->relu;
+    if (rows == 1 && step == LK_CHANNEL_BLOCK && is_plain) {
+#pragma clang loop unroll(full)
+        for (int b = 0; b < blocks; b++) {
+            float *output = c->output + output_offset + (block + b) * c->output_block_stride;
+            const lk_f32x16 scales = lk_load16(c->scales + (block + b) * LK_CHANNEL_BLOCK);
+            const lk_f32x16 bias = lk_load16(c->bias + (block + b) * LK_CHANNEL_BLOCK);
+#pragma clang loop unroll(full)
+            for (int p = 0; p < columns; p++)
+                lk_store16(
+                    output + p * LK_CHANNEL_BLOCK,
+                    __builtin_elementwise_fma(__builtin_convertvector((lk_i32x16)sums[b][p], lk_f32x16), scales, bias));
+        }
+        return;
+    }
     lk_i32x16 results[NARROW_PIXELS];
 #pragma clang loop unroll(full)
     for (int b = 0; b < blocks; b++)

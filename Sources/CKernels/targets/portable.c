@@ -6,6 +6,7 @@
 
 #include "../stored_numbers/stored_numbers.h"
 #include "../vector.h"
+#include "../attention/attention_lanes.h"
 #include "../binary_codes/binary_codes_portable.h"
 #include "../component_quantization/component_quantization_portable.h"
 #include "../convolution/convolution_portable.h"

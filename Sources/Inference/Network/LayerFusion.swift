@@ -121,7 +121,7 @@ struct LayerFusion {
     }
 
     /// softmax(factor · q · k + mask) · v, where all but the end of it is read by nobody else. What rearranges the
-    /// result is part of it.
+    /// result is part of it. It multiplies in int8 where linear layers do whose results it reads.
     private func attention(_ index: Int) -> NetworkLayer? {
         let node = layers[index]
         if let rearranged = node.layer as? RearrangementLayer, !rearranged.isReshape, readers[node.inputs[0]] == 1,
@@ -138,6 +138,7 @@ struct LayerFusion {
             v.factor == 1,
             let fused = AttentionLayer(
                 q: q.view, k: k.view, v: v.view, factor: scores.factor * q.factor * k.factor,
+                quantizes: [q, k, v].allSatisfy { layer($0.name, LinearLayer.self)?.layer.isQuantized == true },
                 mask: mask.flatMap { name in places[name].map { layers[$0].layer.outputShape.extents } },
                 outputShape: end.outputShape)
         else { return nil }

@@ -102,7 +102,7 @@ package struct Network: Sendable {
 
     /// A network that reads the numbers of a text, and then for each whether it is one of the text: 1, or 0.
     ///
-    /// - Parameter quantizes: whether linear layers compute in int8.
+    /// - Parameter quantizes: whether linear layers compute in int8, and attention that reads their results.
     package init(graph: TextGraph, file: SafeTensorsFile, quantizes: Bool) throws(ModelError.Reason) {
         guard (1...Self.longestText).contains(graph.length) else {
             throw .unusableGraph("its texts have \(graph.length) numbers, outside 1…\(Self.longestText)")

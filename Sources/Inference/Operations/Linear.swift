@@ -116,7 +116,7 @@ struct LinearLayer: Layer {
         return layer
     }
 
-    private var isQuantized: Bool { if case .quantized = weights { true } else { false } }
+    var isQuantized: Bool { if case .quantized = weights { true } else { false } }
 
     var parameterCount: Int { outputs * (inputs + 1) }
     /// Many lines read the weights anew, whether they are of one image or of several.
