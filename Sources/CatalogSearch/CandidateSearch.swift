@@ -448,7 +448,7 @@ struct CandidateSearch {
                 ImageRow.entity(key) != entity.entity && inliers[ImageRow.entity(key), default: 0] < most
                     && prints[key].map { Self.haveSamePicture(own, $0) } ?? false
             }
-            if hasSibling { verified[index].agree(entity.evidence.likeness) }
+            if hasSibling { verified[index].evidence.agreement = entity.evidence.likeness }
         }
         return verified
     }
