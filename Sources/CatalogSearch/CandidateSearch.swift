@@ -55,6 +55,8 @@ struct CandidateSearch {
     /// other codes of a template take for one have at most 0.37.
     private static let sureShare = 0.4
     private static let mostLikenesses = 32
+    /// What is shown of a template has this likeness nearly always, others of it have less: all its inliers count.
+    private static let leastOfWhole = 0.97
     /// Copies of a picture have a larger likeness, others of a template less.
     private static let leastOfCopy = 0.85
 
@@ -448,7 +450,9 @@ struct CandidateSearch {
                 ImageRow.entity(key) != entity.entity && inliers[ImageRow.entity(key), default: 0] < most
                     && prints[key].map { Self.haveSamePicture(own, $0) } ?? false
             }
-            if hasSibling { verified[index].evidence.agreement = entity.evidence.likeness }
+            guard hasSibling, let likeness = entity.evidence.likeness else { continue }
+            verified[index].evidence.agreement = likeness
+            if likeness >= Self.leastOfWhole { verified[index].evidence.inliers = Double(entity.inlierCount) }
         }
         return verified
     }
