@@ -411,8 +411,8 @@ struct CandidateSearch {
         return verified
     }
 
-    /// Compares the pixels of entities with what their outlines enclose: features agree by chance, whole pictures do not.
-    /// Of an entity whose template others share, such as a barcode, pixels decide. Without thumbnails, as in a
+    /// Compares the pixels of entities with what their outlines enclose: features agree by chance, whole pictures do
+    /// not. Of an entity whose template others share, such as a barcode, pixels decide. Without thumbnails, as in a
     /// catalog elsewhere, nothing changes.
     ///
     /// - Parameter candidates: the images that were compared.

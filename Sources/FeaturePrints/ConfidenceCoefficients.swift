@@ -89,9 +89,10 @@ extension MatchEvidence {
 /// *verifiedBias + perLogInlier · ln(1 + inliers) + perInlier · min(inliers, mostInliers) + perShare · share +
 /// perLogMatch · ln(1 + matches) + perInlierLead · inlierLead + perLikeness · (likeness − 0.5) + perDenseMatch ·
 /// min(denseMatches, 60) + perDenseLead · min(denseLead, 40) + perVerifiedDistance · (threshold − distance)*. Those of
-/// an entity that was compared and has none are *resemblingBias + perResemblingMatch · min(denseMatches, 60) + perResemblingLead · min(denseLead, 40) +
-/// perResemblingDistance · (threshold − distance)*, and one with an outline has at least these. An entity of which
-/// pixels say that the query shows another one of its template has less, whatever features agree.
+/// an entity that was compared and has none are *resemblingBias + perResemblingMatch · min(denseMatches, 60) +
+/// perResemblingLead · min(denseLead, 40) + perResemblingDistance · (threshold − distance)*, and one with an outline
+/// has at least these. An entity of which pixels say that the query shows another one of its template has less,
+/// whatever features agree.
 /// The log odds of any other entity are *perDistance · (threshold − distance)*, and *perUnverifiedDistance ·
 /// (threshold − distance − unverifiedMargin)* if the query's local features were compared with others. The threshold is
 /// that of the query (``FeaturePrintModel/matchThreshold(for:beside:)``).
@@ -156,19 +157,19 @@ public struct ConfidenceCoefficients: Sendable, Hashable, Codable {
     /// For a model whose file has none: by prints alone, a tenth of the distance within the threshold is worth 0.8.
     public static let general = ConfidenceCoefficients(
         verifiedBias: -12, perLogInlier: 0, perInlier: 0.93, mostInliers: 25, perShare: 0, perLogMatch: 0,
-        perInlierLead: 0, perLikeness: 0, perDenseMatch: 0, perDenseLead: 0, perVerifiedDistance: 0, resemblingBias: -2.4,
-        perResemblingMatch: 0, perResemblingLead: 0, perResemblingDistance: 8, perDistance: 8, perUnverifiedDistance: 8,
-        unverifiedMargin: 0.3)
+        perInlierLead: 0, perLikeness: 0, perDenseMatch: 0, perDenseLead: 0, perVerifiedDistance: 0,
+        resemblingBias: -2.4, perResemblingMatch: 0, perResemblingLead: 0, perResemblingDistance: 8, perDistance: 8,
+        perUnverifiedDistance: 8, unverifiedMargin: 0.3)
 
     /// The same with another coefficient of the distance, for entities by their prints alone.
     func with(perDistance: Double) -> ConfidenceCoefficients {
         ConfidenceCoefficients(
             verifiedBias: verifiedBias, perLogInlier: perLogInlier, perInlier: perInlier, mostInliers: mostInliers,
             perShare: perShare, perLogMatch: perLogMatch, perInlierLead: perInlierLead, perLikeness: perLikeness,
-            perDenseMatch: perDenseMatch, perDenseLead: perDenseLead, perVerifiedDistance: perVerifiedDistance, resemblingBias: resemblingBias,
-            perResemblingMatch: perResemblingMatch, perResemblingLead: perResemblingLead,
-            perResemblingDistance: perResemblingDistance, perDistance: perDistance,
-            perUnverifiedDistance: perUnverifiedDistance, unverifiedMargin: unverifiedMargin)
+            perDenseMatch: perDenseMatch, perDenseLead: perDenseLead, perVerifiedDistance: perVerifiedDistance,
+            resemblingBias: resemblingBias, perResemblingMatch: perResemblingMatch,
+            perResemblingLead: perResemblingLead, perResemblingDistance: perResemblingDistance,
+            perDistance: perDistance, perUnverifiedDistance: perUnverifiedDistance, unverifiedMargin: unverifiedMargin)
     }
 
     enum CodingKeys: String, CodingKey {

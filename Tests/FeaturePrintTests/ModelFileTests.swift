@@ -38,8 +38,8 @@ struct ModelFileTests {
 
     private static let confidence = ConfidenceCoefficients(
         verifiedBias: -5, perLogInlier: 2, perInlier: 1, mostInliers: 20, perShare: 3, perLogMatch: -1,
-        perInlierLead: 0, perLikeness: 2, perDenseMatch: 0.04, perDenseLead: 0, perVerifiedDistance: 9, resemblingBias: -4,
-        perResemblingMatch: 0.15, perResemblingLead: 0, perResemblingDistance: 6, perDistance: 8,
+        perInlierLead: 0, perLikeness: 2, perDenseMatch: 0.04, perDenseLead: 0, perVerifiedDistance: 9,
+        resemblingBias: -4, perResemblingMatch: 0.15, perResemblingLead: 0, perResemblingDistance: 6, perDistance: 8,
         perUnverifiedDistance: 7, unverifiedMargin: 0.25)
 
     @Test func theConfidenceIsReadAndNoPartOfTheIdentity() throws {
