@@ -118,6 +118,7 @@ struct FormatTests {
                 try PixelBuffer(decoding: whole.prefix(count), named: name)
             }
             #expect(error?.description.hasPrefix("\(name): ") == true)
+            #expect(error?.description.contains("\n") == false)
         }
     }
 

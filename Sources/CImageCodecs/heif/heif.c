@@ -27,6 +27,8 @@ static bool is_fine(struct heif_error error, char *message) {
         error.code == heif_error_Decoder_plugin_error && error.subcode == heif_suberror_Security_limit_exceeded;
     const char *reason = is_too_large ? lk_heif_size_error().message : error.message;
     snprintf(message, LK_CODEC_MESSAGE_LENGTH, "%s", reason ? reason : "libheif gave no reason");
+    // Some texts of libheif end with a line break.
+    message[strcspn(message, "\n")] = 0;
     return false;
 }
 
