@@ -376,7 +376,7 @@ struct CandidateSearch {
 
     /// Compares the pixels of entities that the query seems to show at one place, such as labels of one template: the
     /// query has to look like an entity where its thumbnail differs from those of others. What agrees there shares its
-    /// inliers with none. Without thumbnails, as in a catalog elsewhere, nothing changes.
+    /// inliers with none. Without thumbnails nothing changes.
     func compareSiblings(_ verified: [VerifiedEntity], in image: PixelBuffer) async throws -> [VerifiedEntity] {
         var verified = verified
         let ordered = verified.indices.filter {
@@ -414,8 +414,8 @@ struct CandidateSearch {
     }
 
     /// Compares the pixels of entities with what their outlines enclose: features agree by chance, whole pictures do
-    /// not. Of an entity whose template others share, such as a barcode, pixels decide. Without thumbnails, as in a
-    /// catalog elsewhere, nothing changes.
+    /// not. Of an entity whose template others share, such as a barcode, pixels decide. Without thumbnails nothing
+    /// changes.
     ///
     /// - Parameter candidates: the images that were compared.
     func compareLikeness(

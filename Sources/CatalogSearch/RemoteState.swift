@@ -36,8 +36,9 @@ package final class RemoteState: CatalogState {
         condition.isEverything && keys == nil ? nil : EntitySelection(condition: condition, keys: keys, rows: [])
     }
 
-    /// Thumbnails are not asked for elsewhere.
-    package func thumbnail(of key: Int64) -> PixelBuffer? { nil }
+    package func thumbnail(of key: Int64) async throws -> PixelBuffer? {
+        try await remote.thumbnail(of: key).flatMap { try? PixelBuffer(decoding: $0) }
+    }
 
     package func selected(_ keys: [Int64], in selection: EntitySelection?) async throws -> Set<Int64> {
         try await remote.selected(keys, in: remoteSelection(selection))

@@ -27,8 +27,8 @@ package enum TemplateComparison {
     private static let fewestStructured = 30
 
     /// The share of the structured windows of an image that look the same in a query, 0...1; nil if it shows too little
-    /// of them. Pictures that a query shows have more than 0.7 nearly always, what features take for them by chance has
-    /// less than 0.5; of things with depth both may be.
+    /// of them. Pictures that a query shows have 0.6 to 1, what features take for them by chance 0.2 to 0.6, and things
+    /// with depth anything between.
     ///
     /// - Parameter outline: where the query shows the image, as fractions of its sides.
     /// - Complexity: O(pixels of the grid).

@@ -140,6 +140,8 @@ private struct KeptRecords: RemoteCatalog {
         images().filter { keys.contains($0.key) }.reduce(into: [:]) { $0[$1.key] = $1.features }
     }
 
+    func thumbnail(of key: Int64) -> Data? { images().first { $0.key == key }?.thumbnail?.data }
+
     func selected(_ keys: [Int64], in selection: RemoteSelection) -> Set<Int64> {
         Set(images(in: selection).map(\.key)).intersection(keys)
     }

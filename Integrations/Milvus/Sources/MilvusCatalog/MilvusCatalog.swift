@@ -114,6 +114,13 @@ public final class MilvusCatalog: RemoteCatalog {
         }
     }
 
+    public func thumbnail(of key: Int64) async throws -> Data? {
+        let found = try await rows([key], [.thumbnail]) { columns, keys in
+            Array(zip(keys, columns.texts(.thumbnail)))
+        }
+        return found[key].flatMap { Data(base64Encoded: $0) }.flatMap { $0.isEmpty ? nil : $0 }
+    }
+
     public func selected(_ keys: [Int64], in selection: RemoteSelection) async throws -> Set<Int64> {
         let filter = try filter.expression(selection)
         return Set(try await rows(keys, [], where: filter) { _, keys in keys.map { ($0, ()) } }.keys)
