@@ -395,12 +395,12 @@ struct CandidateSearch {
             left = left.dropFirst().filter { !group.contains($0) }
             guard Set(group.map { verified[$0].entity }).count > 1 else { continue }
             places += 1
-            var images: [(index: Int, thumbnail: PixelBuffer, outline: Quadrilateral)] = []
-            for index in group.prefix(Self.mostSiblings) {
-                guard let thumbnail = try await state.thumbnail(of: verified[index].key),
-                    let outline = verified[index].outline
-                else { continue }
-                images.append((index, thumbnail, outline))
+            let compared = group.prefix(Self.mostSiblings)
+            let thumbnails = try await state.thumbnails(of: compared.map { verified[$0].key })
+            let images = compared.compactMap { index in
+                thumbnails[verified[index].key].flatMap { thumbnail in
+                    verified[index].outline.map { (index: index, thumbnail: thumbnail, outline: $0) }
+                }
             }
             let agreements = TemplateComparison.agreements(
                 of: image, with: images.map { ($0.thumbnail, $0.outline, verified[$0.index].entity) })
@@ -428,10 +428,10 @@ struct CandidateSearch {
                 && (evidence.inliers < model.confidence.mostInliers || evidence.share < Self.sureShare)
         }.sorted { (verified[$1].evidence.inliers, $0) < (verified[$0].evidence.inliers, $1) }
             .prefix(Self.mostLikenesses)
+        let thumbnails = try await state.thumbnails(of: doubtful.map { verified[$0].key })
         for index in doubtful {
             try cancellation.check()
-            guard let thumbnail = try await state.thumbnail(of: verified[index].key),
-                let outline = verified[index].outline
+            guard let thumbnail = thumbnails[verified[index].key], let outline = verified[index].outline
             else { continue }
             verified[index].evidence.likeness = TemplateComparison.likeness(of: image, with: thumbnail, at: outline)
         }
@@ -512,6 +512,7 @@ struct CandidateSearch {
     func withLeads(_ verified: [VerifiedEntity], threshold: Double?) async throws -> [VerifiedEntity] {
         if verified.isEmpty { return verified }
         let prints = try await state.prints(of: verified.map(\.key))
+        // Nil for images of one entity, and without a print.
         func areNear(_ one: VerifiedEntity, _ other: VerifiedEntity) -> Bool? {
             guard one.entity != other.entity, let own = prints[one.key], let theirs = prints[other.key] else {
                 return nil
@@ -555,8 +556,8 @@ struct CandidateSearch {
 
     /// Whether the thumbnails of two entities look the same; those without any do.
     private func areCopies(_ one: VerifiedEntity, _ other: VerifiedEntity) async throws -> Bool {
-        guard let own = try await state.thumbnail(of: one.key), let theirs = try await state.thumbnail(of: other.key)
-        else { return true }
+        let thumbnails = try await state.thumbnails(of: [one.key, other.key])
+        guard let own = thumbnails[one.key], let theirs = thumbnails[other.key] else { return true }
         return TemplateComparison.likeness(of: own, with: theirs, at: .unit) ?? 1 >= Self.leastOfCopy
     }
 

@@ -63,8 +63,8 @@ package protocol CatalogState: Sendable {
     /// The local features of images, without those that have none.
     func localFeatures(of keys: [Int64]) async throws -> [(key: Int64, features: LocalFeatures)]
 
-    /// The thumbnail of an image; nil if the catalog has none here.
-    func thumbnail(of key: Int64) async throws -> PixelBuffer?
+    /// The thumbnails of images, without those that have none, or one that cannot be read.
+    func thumbnails(of keys: [Int64]) async throws -> [Int64: PixelBuffer]
 
     /// The images that were stored after the given revision of each.
     func keys(changedSince revisions: [Int64: Int64]) async throws -> Set<Int64>

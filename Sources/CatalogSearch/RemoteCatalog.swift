@@ -40,8 +40,8 @@ public protocol RemoteCatalog: Sendable {
     /// The local features of images, as `LocalFeatures.encoded` has them, without those that have none.
     func localFeatures(of keys: [Int64]) async throws -> [Int64: Data]
 
-    /// The thumbnail of an image, a JPEG file; nil without one. It tells the images of a template apart.
-    func thumbnail(of key: Int64) async throws -> Data?
+    /// The thumbnails of images, JPEG files, without those that have none. They tell the images of a template apart.
+    func thumbnails(of keys: [Int64]) async throws -> [Int64: Data]
 
     /// The images that are there and selected, of the given ones.
     func selected(_ keys: [Int64], in selection: RemoteSelection) async throws -> Set<Int64>

@@ -36,8 +36,9 @@ package final class RemoteState: CatalogState {
         condition.isEverything && keys == nil ? nil : EntitySelection(condition: condition, keys: keys, rows: [])
     }
 
-    package func thumbnail(of key: Int64) async throws -> PixelBuffer? {
-        try await remote.thumbnail(of: key).flatMap { try? PixelBuffer(decoding: $0) }
+    package func thumbnails(of keys: [Int64]) async throws -> [Int64: PixelBuffer] {
+        guard !keys.isEmpty else { return [:] }
+        return try await remote.thumbnails(of: keys).compactMapValues { try? PixelBuffer(decoding: $0) }
     }
 
     package func selected(_ keys: [Int64], in selection: EntitySelection?) async throws -> Set<Int64> {

@@ -176,8 +176,9 @@ struct DuplicateSearch {
                 try comparison.relation(
                     known[keys[0]], known[keys[1]], squaredDistance: pair.squaredDistance
                 ) {
-                    let thumbnails = try keys.compactMap { try state.thumbnail(of: $0) }
-                    return thumbnails.count == 2 ? (thumbnails[0], thumbnails[1]) : nil
+                    let thumbnails = try state.thumbnails(of: keys)
+                    guard let first = thumbnails[keys[0]], let second = thumbnails[keys[1]] else { return nil }
+                    return (first, second)
                 }
             }
         }

@@ -112,9 +112,10 @@ struct LocalState: CatalogState {
         try files.store.localFeatures(forKeys: keys)
     }
 
-    /// The stored thumbnail of an image; nil if it has none, or one that cannot be read.
-    func thumbnail(of key: Int64) throws -> PixelBuffer? {
-        try files.store.storedThumbnail(forKey: key).flatMap { try? PixelBuffer(decoding: $0) }
+    func thumbnails(of keys: [Int64]) throws -> [Int64: PixelBuffer] {
+        try keys.reduce(into: [:]) { thumbnails, key in
+            thumbnails[key] = try files.store.storedThumbnail(forKey: key).flatMap { try? PixelBuffer(decoding: $0) }
+        }
     }
 
     func keys(changedSince revisions: [Int64: Int64]) throws -> Set<Int64> {

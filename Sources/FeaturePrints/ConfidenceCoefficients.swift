@@ -93,9 +93,8 @@ extension MatchEvidence {
 /// perResemblingLead · min(denseLead, 40) + perResemblingDistance · (threshold − distance)*, and one with an outline
 /// has at least these. An entity of which pixels say that the query shows another one of its template has less,
 /// whatever features agree. The log odds of any other entity are *perDistance · (threshold − distance)*, and
-/// *perUnverifiedDistance ·
-/// (threshold − distance − unverifiedMargin)* if the query's local features were compared with others. The threshold is
-/// that of the query (``FeaturePrintModel/matchThreshold(for:beside:)``).
+/// *perUnverifiedDistance · (threshold − distance − unverifiedMargin)* if the query's local features were compared with
+/// others. The threshold is that of the query (``FeaturePrintModel/matchThreshold(for:beside:)``).
 ///
 /// `ConfidenceFit` finds the coefficients.
 public struct ConfidenceCoefficients: Sendable, Hashable, Codable {
@@ -158,9 +157,8 @@ public struct ConfidenceCoefficients: Sendable, Hashable, Codable {
     public static let general = ConfidenceCoefficients(
         verifiedBias: -12, perLogInlier: 0, perInlier: 0.93, mostInliers: 25, perShare: 0, perLogMatch: 0,
         perInlierLead: 0, perLikeness: 0, perDenseMatch: 0, perDenseLead: 0, perVerifiedDistance: 0,
-        resemblingBias: -2.4,
-        perResemblingMatch: 0, perResemblingLead: 0, perResemblingDistance: 8, perDistance: 8, perUnverifiedDistance: 8,
-        unverifiedMargin: 0.3)
+        resemblingBias: -2.4, perResemblingMatch: 0, perResemblingLead: 0, perResemblingDistance: 8, perDistance: 8,
+        perUnverifiedDistance: 8, unverifiedMargin: 0.3)
 
     /// The same with another coefficient of the distance, for entities by their prints alone.
     func with(perDistance: Double) -> ConfidenceCoefficients {
@@ -168,8 +166,8 @@ public struct ConfidenceCoefficients: Sendable, Hashable, Codable {
             verifiedBias: verifiedBias, perLogInlier: perLogInlier, perInlier: perInlier, mostInliers: mostInliers,
             perShare: perShare, perLogMatch: perLogMatch, perInlierLead: perInlierLead, perLikeness: perLikeness,
             perDenseMatch: perDenseMatch, perDenseLead: perDenseLead, perVerifiedDistance: perVerifiedDistance,
-            resemblingBias: resemblingBias,
-            perResemblingMatch: perResemblingMatch, perResemblingLead: perResemblingLead,
+            resemblingBias: resemblingBias, perResemblingMatch: perResemblingMatch,
+            perResemblingLead: perResemblingLead,
             perResemblingDistance: perResemblingDistance, perDistance: perDistance,
             perUnverifiedDistance: perUnverifiedDistance, unverifiedMargin: unverifiedMargin)
     }

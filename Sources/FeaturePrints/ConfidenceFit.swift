@@ -119,9 +119,9 @@ package struct ConfidenceFit: Sendable {
             mostInliers: Self.mostInliers, perShare: perFeature[2], perLogMatch: perFeature[3],
             perInlierLead: perFeature[4], perLikeness: perFeature[5], perDenseMatch: perFeature[6],
             perDenseLead: perFeature[7], perVerifiedDistance: perFeature[8], resemblingBias: bias,
-            perResemblingMatch: perResembling[0],
-            perResemblingLead: perResembling[1], perResemblingDistance: perResembling[2], perDistance: slope,
-            perUnverifiedDistance: unverifiedSlope, unverifiedMargin: margin)
+            perResemblingMatch: perResembling[0], perResemblingLead: perResembling[1],
+            perResemblingDistance: perResembling[2], perDistance: slope, perUnverifiedDistance: unverifiedSlope,
+            unverifiedMargin: margin)
     }
 
     private static func threshold(_ base: Double, _ weight: Double, _ difference: Double) -> Double {

@@ -8,7 +8,7 @@ package import Imaging
 /// differ: there the query has to look like the image as much as it does elsewhere. All are brought to one grid and
 /// aligned by the shifts of small windows; the sharper images are blurred as the query is, and windows are compared by
 /// their normalized cross-correlation (Lewis, "Fast Normalized Cross-Correlation", 1995). Images that differ nowhere,
-/// as copies do, say nothing, and neither does a single image: another title may be another edition.
+/// as copies do, say nothing. Of a single image ``likeness(of:with:at:)`` says how much of it the query shows.
 package enum TemplateComparison {
     /// Luma is in 0...255 here. A window with less deviation has no structure.
     fileprivate static let leastDeviation: Float = 5

@@ -98,7 +98,7 @@ struct RemoteCatalogTests {
 }
 
 /// The records of a catalog in memory; every image is voted for.
-private struct KeptRecords: RemoteCatalog {
+struct KeptRecords: RemoteCatalog {
     let name = "kept"
     var models: RemoteModels
     private let records: [CatalogRecord]
@@ -140,7 +140,9 @@ private struct KeptRecords: RemoteCatalog {
         images().filter { keys.contains($0.key) }.reduce(into: [:]) { $0[$1.key] = $1.features }
     }
 
-    func thumbnail(of key: Int64) -> Data? { images().first { $0.key == key }?.thumbnail?.data }
+    func thumbnails(of keys: [Int64]) -> [Int64: Data] {
+        images().filter { keys.contains($0.key) }.reduce(into: [:]) { $0[$1.key] = $1.thumbnail?.data }
+    }
 
     func selected(_ keys: [Int64], in selection: RemoteSelection) -> Set<Int64> {
         Set(images(in: selection).map(\.key)).intersection(keys)

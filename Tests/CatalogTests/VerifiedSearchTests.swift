@@ -127,12 +127,14 @@ struct VerifiedSearchTests {
     @Test(arguments: [21, 25, 33, 41]) func anotherMatrixCodeIsNotAccepted(modules: Int) async throws {
         let folder = try TemporaryFolder()
         let search = try Self.catalog(in: folder) { Self.matrixCode(modules, $0) }
+        let remote = try await RemoteCatalogSearch(KeptRecords(of: search))
         for index in 0..<18 as Range<UInt64> {
             let code = Self.matrixCode(modules, index)
             let photograph = SampleImage.blocks(seed: index, width: 640, height: 480).drawing(
                 code, at: Placement(of: code, scale: 380 / Double(code.width), degrees: 7, center: SIMD2(320, 240)))
             let found = try await search.search(matching: photograph)
             #expect(found.map(\.id) == (index < 12 ? ["\(index)"] : []), "\(index)")
+            if index >= 10 { #expect(try await remote.search(matching: photograph) == found, "\(index)") }
         }
     }
 

@@ -69,7 +69,7 @@ import Testing
         #expect(json.errors.contains("match threshold 0."), "\(json)")
         let after = try Command.run(search)
         #expect(after.output.contains("i0") && after.errors.isEmpty, "\(after)")
-        // What was fitted stays with the catalog, and whoever may expect something else is told.
+        // A catalog keeps its threshold and confidence. A note says so where an index run or a merge names others.
         for (given, isNoted) in [(file, true), (kept, false)] {
             let again = try Command.run("index", images, "--catalog", prints, "--model", given)
             #expect(again.errors.contains("keeps the match threshold") == isNoted, "\(again.errors)")

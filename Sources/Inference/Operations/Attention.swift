@@ -184,6 +184,7 @@ struct AttentionLayer: Layer {
                 to: target + own.lowerBound * rowStride, scratch: rest, kernels: pass.kernels)
         }
     }
+
     /// The same with products of int8.
     private func multiplyCodes(_ part: Int, image: Int, in pass: LayerPass) {
         let (head, table, block) = (heads[part], pass.kernels.table, TensorShape.channelBlock)

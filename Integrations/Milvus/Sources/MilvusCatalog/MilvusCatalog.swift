@@ -104,21 +104,23 @@ public final class MilvusCatalog: RemoteCatalog {
     }
 
     public func localFeatures(of keys: [Int64]) async throws -> [Int64: Data] {
-        try await rows(keys, [.features]) { [client] columns, keys in
-            try zip(keys, columns.texts(.features)).filter { !$0.1.isEmpty }.map { key, text in
+        try await data(of: keys, .features, named: "local features are")
+    }
+
+    public func thumbnails(of keys: [Int64]) async throws -> [Int64: Data] {
+        try await data(of: keys, .thumbnail, named: "thumbnail is")
+    }
+
+    /// What a field of bytes has of each row, without those of which it has none.
+    private func data(of keys: [Int64], _ field: Field, named name: String) async throws -> [Int64: Data] {
+        try await rows(keys, [field]) { [client] columns, keys in
+            try zip(keys, columns.texts(field)).filter { !$0.1.isEmpty }.map { key, text in
                 guard let data = Data(base64Encoded: text) else {
-                    throw client.error(.damaged(key: key, "its local features are not Base64"))
+                    throw client.error(.damaged(key: key, "its \(name) not Base64"))
                 }
                 return (key, data)
             }
         }
-    }
-
-    public func thumbnail(of key: Int64) async throws -> Data? {
-        let found = try await rows([key], [.thumbnail]) { columns, keys in
-            Array(zip(keys, columns.texts(.thumbnail)))
-        }
-        return found[key].flatMap { Data(base64Encoded: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }
 
     public func selected(_ keys: [Int64], in selection: RemoteSelection) async throws -> Set<Int64> {
