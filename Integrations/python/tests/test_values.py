@@ -213,6 +213,8 @@ class ValueTests(unittest.TestCase):
         for table in (frame, pyarrow.Table.from_pandas(frame)):
             self.assertEqual(self.stored(table), [{"narrow": "19.9", "half": "0.1", "kind": kind}])
             self.assertEqual(self.catalog.entities()[0]["labels"], ["ambient", "tape", "live"])
+        self.stored(frame.rename(columns={"labels": "Label"}))
+        self.assertEqual(self.catalog.entities()[0]["labels"], ["ambient", "tape", "live"])
         frame = frame.rename(columns=str.title)
         for text, labels in (('["p", "q;r"]', ["p", "q;r"]), ("[]", []), ("[p", ["[p"])):
             frame["Labels"] = [text]

@@ -83,7 +83,7 @@ def rows(table: Any, keeps: Callable[[str, Any], bool] = lambda key, value: Fals
     for method, arguments in (("to_pylist", ()), ("to_dicts", ()), ("to_dict", ("records",))):
         if hasattr(table, method) and not isinstance(table, Mapping):
             table = getattr(table, method)(*arguments)
-            separators = {"labels": "[;|]", "images": "[|]"}
+            separators = {"labels": "[;|]", "label": "[;|]", "images": "[|]"}
             break
     if isinstance(table, (str, bytes, Mapping)) or not isinstance(table, Iterable):
         raise TypeError(f"entities are an iterable of mappings or a table, not {_kind(table)}")
