@@ -5,6 +5,7 @@ python -m unittest discover Integrations/python/tests
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -12,12 +13,14 @@ import sys
 import tempfile
 import threading
 import unittest
+from collections.abc import Iterator
+from typing import Any
 
 import _lookalike_program
 import lookalike
 import numpy as np
 from lookalike._images import encoded
-from support import COVERS, QUERIES, CatalogCase, covers, drawn
+from support import COVERS, QUERIES, CatalogCase, covers, drawn, has
 
 
 class EngineTests(unittest.TestCase):
@@ -185,6 +188,37 @@ class CatalogTests(CatalogCase):
         results = list(self.catalog.search_all([*photos, b"none"]))
         self.assertTrue(all(isinstance(result, list) for result in results[:-1]))
         self.assertIsInstance(results[-1], lookalike.ImageError)
+
+    def test_an_image_that_an_iterator_changes(self) -> None:
+        pictures = [drawn(number) for number in range(12)]
+        ids = [str(number) for number in range(12)]
+
+        def in_one_array() -> Iterator[np.ndarray]:
+            array = np.empty_like(pictures[0])
+            for picture in pictures:
+                array[:] = picture
+                yield array
+
+        def in_one_file() -> Iterator[Any]:
+            from PIL import Image, ImageSequence
+
+            first, *others = map(Image.fromarray, pictures)
+            file = io.BytesIO()
+            first.save(file, "TIFF", save_all=True, append_images=others)
+            return ImageSequence.Iterator(Image.open(file))
+
+        rows = ({"id": id, "image": image} for id, image in zip(ids, in_one_array()))
+        self.catalog.index(rows, local_features=False)
+        queries = ({"query": image, "target": id} for id, image in zip(ids, in_one_array()))
+        self.assertEqual(self.catalog.evaluate(queries, effort="prints").all.recall_at_1, 1)
+        engine = lookalike.Engine()
+        self.addCleanup(engine.close)
+        for images in (in_one_array, in_one_file) if has("PIL") else (in_one_array,):
+            for results in (
+                self.catalog.search_all(images(), effort="prints", min_confidence=0),
+                self.catalog.search_all(engine.embed(images()), effort="prints", min_confidence=0),
+            ):
+                self.assertEqual([matches[0].id for matches in results], ids)
 
     def test_entities(self) -> None:
         paths = covers(4)

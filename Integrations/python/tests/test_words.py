@@ -128,6 +128,15 @@ class WordTests(unittest.TestCase):
         ((best,),) = self.engine.label(plain(250, 120, 0), ["red", "green"], template="{} lamp", limit=1)
         self.assertEqual(best.label, "red")
         self.assertEqual(len(self.engine.label(covers(18), ["red", "green"])), 18)
+
+        def in_one_array():
+            array = plain(250, 0, 0).copy()
+            yield array
+            array[:] = plain(0, 250, 0)
+            yield array
+
+        rows = self.engine.label(in_one_array(), ["red", "green"], limit=1)
+        self.assertEqual([best.label for (best,) in rows], ["red", "green"])
         with self.assertRaisesRegex(lookalike.ImageError, "/no/such.jpg"):
             self.engine.label("/no/such.jpg", ["red"])
         with self.assertRaisesRegex(lookalike.LookalikeError, "lacks {}"):

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from lookalike._closing import Closing
 from lookalike._conditions import Condition, condition_text
 from lookalike._errors import ImageError, LookalikeError
-from lookalike._images import ImageSource, is_in_memory
+from lookalike._images import ImageSource, held, is_in_memory
 from lookalike._library import Handle, NextItem, answer, checked, interruptible, library
 from lookalike._model import sources
 from lookalike._progress import Progress, Show, count, shown
@@ -221,7 +221,11 @@ class Catalog(Closing):
         pool = ThreadPoolExecutor(workers, thread_name_prefix="lookalike")
         try:
             for image in images:
-                searches.append(pool.submit(self._search, image, options, _path_alone(image)))
+                try:
+                    searches.append(pool.submit(self._search, held(image), options, _path_alone(image)))
+                except (ImageError, TypeError) as error:
+                    searches.append(Future())
+                    searches[-1].set_exception(error)
                 if len(searches) >= 2 * workers:
                     yield next_result()
             while searches:
@@ -663,7 +667,7 @@ class _Items:
         try:
             images = self._take_images(row)
             line = _line(row)
-            return line, stack.enter_context(sources(images, self._dimension)), stack
+            return line, stack.enter_context(sources(list(map(held, images)), self._dimension)), stack
         except UnicodeEncodeError:
             self._reasons[name] = _HALF
         except ImageError as error:

@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike._errors import ImageError, LookalikeError
-from lookalike._images import ImageSource, encoded, is_one_image, plain_pixels
+from lookalike._images import ImageSource, encoded, held, is_one_image, plain_pixels
 from lookalike._library import answer, library
 from lookalike._model import Model, opened
 from lookalike._prints import PrintFile, PrintReport, stamp
@@ -158,7 +158,7 @@ class Engine(HasWorker):
         prints: list[NDArray[np.float32]] = []
         model = self._model_in_process()
         for is_plain, group in itertools.groupby(
-            (self._in_process(image, model) for image in images), lambda pair: pair[0]
+            (self._in_process(image, model, isinstance(images, Sequence)) for image in images), lambda pair: pair[0]
         ):
             rest = (image for _, image in group)
             while model and is_plain and (part := list(itertools.islice(rest, _IMAGES_AT_ONCE))):
@@ -207,7 +207,7 @@ class Engine(HasWorker):
             options["limit"] = whole_number("limit", limit)
         found: list[list[Label]] = []
         rest = iter(_several(images))
-        while part := list(itertools.islice(rest, _IMAGES_AT_ONCE)):
+        while part := list(map(held, itertools.islice(rest, _IMAGES_AT_ONCE))):
             for row in model.label(part, json.dumps(options).encode()):
                 found.append([Label(each["label"], each["distance"], each.get("probability")) for each in row])
         return found
@@ -222,12 +222,15 @@ class Engine(HasWorker):
         model = self._in_process_model
         return model if model and model.is_usable else None
 
-    def _in_process(self, image: Any, model: Model | None) -> tuple[bool, Any]:
-        """Whether the library makes the print here, and of what; the process of the engine does of other images."""
+    def _in_process(self, image: Any, model: Model | None, is_kept: bool) -> tuple[bool, Any]:
+        """Whether the library makes the print here, and of what; the process of the engine does of other images.
+
+        `is_kept` says that an array stays as it is while others are read.
+        """
         pixels = plain_pixels(image) if model else None
         if pixels is None or max(pixels.shape[:2]) > 65_535 or pixels.shape[0] * pixels.shape[1] > self._most_pixels:
             return False, image
-        return True, pixels
+        return True, pixels if is_kept else pixels.copy()
 
     def embed_to(
         self,

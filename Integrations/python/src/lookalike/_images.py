@@ -159,6 +159,21 @@ def plain_pixels(image: Any) -> NDArray[np.uint8] | None:
     return None
 
 
+def held(image: ImageSource) -> ImageSource:
+    """An image that stays as it is while an iterator goes on, which may give the same array, or the same image of
+    Pillow with its next frame.
+
+    Raises what `encoded` raises.
+    """
+    if isinstance(image, np.ndarray):
+        return image.copy()
+    pixels = plain_pixels(image)
+    if pixels is not None:
+        return pixels
+    path, data = encoded(image)
+    return data if path is None else image
+
+
 def _pillow_pixels(image: Any) -> tuple[NDArray[np.uint8], bytes]:
     """The pixels, and the colors that they are as chunks of PNG."""
     from PIL import ImageOps
