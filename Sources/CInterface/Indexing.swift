@@ -119,14 +119,7 @@ package func folderImages(_ path: UnsafePointer<CChar>?) -> UnsafeMutablePointer
     reported {
         let path = try text(path, named: "path")
         let entries = try ImageSource.entries(at: URL(fileURLWithPath: path, isDirectory: true))
-        return try copied(
-            JSONLine.text(
-                entries.map { entry in
-                    switch entry {
-                    case .success(let item): item.entity.image
-                    case .failure(let problem): problem.subject
-                    }
-                }))
+        return try copied(JSONLine.text(Array(entries.paths)))
     }
 }
 

@@ -105,6 +105,22 @@ public struct IndexEntries: Sequence, AsyncSequence, Sendable {
         return hasher.finalize()
     }
 
+    /// The paths of the images, of those too that are problems. One that is not UTF-8 ends in a zero byte, so that it
+    /// names no other file.
+    package var paths: AnySequence<String> {
+        AnySequence {
+            let entries = makeIterator()
+            return AnyIterator {
+                entries.next().map { entry in
+                    switch entry {
+                    case .success(let item): item.entity.image
+                    case .failure(let problem): problem.subject + (problem.reason == IndexProblem.isNotUTF8 ? "\0" : "")
+                    }
+                }
+            }
+        }
+    }
+
     /// The number of items, without problems. O(names) for a folder.
     public var itemCount: Int { count().items }
 }
@@ -146,11 +162,17 @@ public enum ImageSource {
     /// items with the same id is kept.
     ///
     /// - Parameters:
-    ///   - paths: absolute, or relative to the folder.
+    ///   - paths: absolute, or relative to the folder. One that ends in a zero byte is a problem: it is not UTF-8.
     ///   - folder: what the ids are relative to.
     public static func entries(ofImagesAt paths: [String], below folder: URL) -> IndexEntries {
         let root = SystemPath.canonical(folder.path)
-        let (items, problems) = unique((paths.map { FolderScan.item(at: $0, below: root) }, []))
+        let (items, problems) = unique(
+            (
+                paths.filter { $0.utf8.last != 0 }.map { FolderScan.item(at: $0, below: root) },
+                paths.filter { $0.utf8.last == 0 }.map {
+                    IndexProblem(subject: String($0.dropLast()), reason: IndexProblem.isNotUTF8)
+                }
+            ))
         return IndexEntries(items, problems: problems)
     }
 
@@ -387,7 +409,7 @@ struct FolderScan: Sequence, IteratorProtocol {
             } else {
                 problems.append(
                     IndexProblem(
-                        subject: path + "/" + String(decoding: bytes, as: UTF8.self), reason: "its name is not UTF-8"))
+                        subject: path + "/" + String(decoding: bytes, as: UTF8.self), reason: IndexProblem.isNotUTF8))
             }
         }
         names.sort(by: Self.precedes)
@@ -396,6 +418,8 @@ struct FolderScan: Sequence, IteratorProtocol {
 }
 
 extension IndexProblem {
+    package static let isNotUTF8 = "its name is not UTF-8"
+
     /// A path that the system cannot reach.
     fileprivate init(_ path: String, _ failure: Int32) {
         let reason = "cannot be read: \(String(cString: strerror(failure)))"

@@ -44,31 +44,22 @@ struct QueryImages: ParsableArguments {
             }
         }
         return (arguments + listed).lazy.flatMap { argument in
-            guard argument != "-", let folder = FilePath(argument), folder.isFolder,
+            guard argument != "-", argument.utf8.last != 0, let folder = FilePath(argument), folder.isFolder,
                 let entries = try? ImageSource.entries(at: folder.url)
             else { return AnySequence([argument]) }
             for note in entries.count().notes { StandardError.print("\(argument): note: \(note.escaped)") }
-            return AnySequence {
-                let entries = entries.makeIterator()
-                // One of several with the same id is a problem of a catalog alone.
-                return AnyIterator {
-                    entries.next().map { entry in
-                        switch entry {
-                        case .success(let item): item.entity.image
-                        case .failure(let problem): problem.subject
-                        }
-                    }
-                }
-            }
+            return entries.paths
         }
     }
 
-    /// The paths of a list: one a line, or each with a zero byte at its end.
+    /// The paths of a list: one a line, or each with a zero byte at its end. One that is not UTF-8 is marked, as among
+    /// `IndexEntries.paths`.
     static func paths(inList list: Data) -> [String] {
         let hasZeros = list.contains(0)
         return list.split(separator: hasZeros ? 0 : UInt8(ascii: "\n")).map { line in
             // Windows ends a line with two characters.
-            String(decoding: !hasZeros && line.last == UInt8(ascii: "\r") ? line.dropLast() : line, as: UTF8.self)
+            let path = !hasZeros && line.last == UInt8(ascii: "\r") ? line.dropLast() : line
+            return String(validating: path, as: UTF8.self) ?? String(decoding: path, as: UTF8.self) + "\0"
         }.filter { !$0.isEmpty }
     }
 }
@@ -114,6 +105,9 @@ enum QueryImage {
         guard argument == "-" else {
             guard let path = FilePath(argument) else {
                 throw ImageError(subject: "“”", reason: .unreadable("the path is empty"))
+            }
+            if argument.utf8.last == 0 {
+                throw ImageError(subject: String(argument.dropLast()), reason: .unreadable(IndexProblem.isNotUTF8))
             }
             if FileLocation.isURL(argument), access(path.absolute, F_OK) != 0 {
                 throw ImageError(subject: argument, reason: .unreadable(FileLocation.urlRefusal))

@@ -280,6 +280,26 @@ import Testing
         #expect(try Command.run("search", "--json", "--catalog", catalog, "--files-from", list).output == one.output)
     }
 
+    /// Repaired, the name would be that of the image beside it.
+    @Test func aNameThatIsNotUTF8IsNeverAnotherImage() throws {
+        let folder = try TemporaryFolder()
+        for name in ["images/c\u{FFFD}", "other"] {
+            try folder.write(SampleImage.blocks(seed: 1).pngData(), to: name + ".png")
+        }
+        for arguments in [
+            ["embed", "images"], ["embed", "--files-from", "-"], ["index", "-", "--catalog", "catalog"],
+            ["search", "images", "--catalog", "catalog"],
+        ] {
+            let script = #"cd "$1" && cp other.png $'images/c\xff.png' && printf 'images/c\xff.png' | "$2" "${@:3}""#
+            let result = try Command.run(
+                executable: "/bin/bash", ["-c", script, "-", folder.url.path, Command.executable.path] + arguments)
+            let said = "\(arguments): \(result.output)\(result.errors)"
+            #expect(result.status == 3 && result.errors.contains("its name is not UTF-8"), "\(said)")
+            // The other image of a folder is read.
+            #expect(result.output.contains("c\u{FFFD}.png") == arguments.contains("images"), "\(said)")
+        }
+    }
+
     @Test func aSIMDTargetCanBeForced() throws {
         let portable = try Command.run("model", "info", environment: ["LOOKALIKE_SIMD": "portable"])
         #expect(portable.output.contains("SIMD target           portable"))

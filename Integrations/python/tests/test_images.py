@@ -87,6 +87,16 @@ class SourceTests(unittest.TestCase):
             with self.subTest(path), self.assertRaisesRegex(lookalike.ImageError, words):
                 self.engine.embed([path])
 
+    def test_a_name_that_is_not_utf8_is_never_another_image(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            for name in (b"\xef\xbf\xbd.jpg", b"\xff.jpg"):
+                os.symlink(covers(1)[0], os.path.join(os.fsencode(folder), name))
+            found = list(self.engine.compute(folder))
+            written = self.engine.embed_to(os.path.join(folder, "prints.npy"), folder)
+        self.assertEqual([isinstance(each, lookalike.ImageError) for each in found], [False, True])
+        self.assertIn("not UTF-8", str(found[1]))
+        self.assertEqual((written.added, len(written.problems)), (1, 1))
+
     def test_arrays_in_any_order(self) -> None:
         pixels = drawn(3, (120, 160, 4))
         pixels[..., 3] = 255

@@ -365,7 +365,7 @@ char *lookalike_indexer_index(lookalike_indexer *indexer, bool (*next)(void *con
 char *lookalike_indexer_index_path(lookalike_indexer *indexer, const char *path, const char *options);
 
 // Returns the paths of the images below a folder as a JSON array: those that lookalike_indexer_index_path indexes, and
-// what it would report as problems.
+// what it would report as problems. One that is not UTF-8 ends in U+0000, so that it names no other file.
 char *lookalike_folder_images(const char *folder);
 
 // Changes the metadata of entities, all of them or none.

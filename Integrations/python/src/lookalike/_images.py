@@ -79,7 +79,8 @@ def encoded(image: ImageSource) -> tuple[str | None, bytes]:
 
 def _file(path: str) -> tuple[str | None, bytes]:
     if not path or "\0" in path:
-        raise ImageError(path or "image", "its path is empty or contains NUL")
+        # A folder's image whose name is not UTF-8 ends in NUL.
+        raise ImageError(path.rstrip("\0") or "image", "its path is empty, contains NUL, or is not UTF-8")
     if URL.match(path):
         raise ImageError(path, "is a URL, and URLs are not downloaded; download the image and give its path")
     path = absolute_path(path)

@@ -33,7 +33,7 @@ def stamp(path: str) -> list[int] | None:
     """The size of a file, and when it was changed; None if there is none."""
     try:
         status = os.stat(path)
-    except OSError:
+    except (OSError, ValueError):
         return None
     return [status.st_size, status.st_mtime_ns]
 
