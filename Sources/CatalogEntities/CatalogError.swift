@@ -98,6 +98,8 @@ public struct CatalogError: DescribedError, Equatable {
             "none of its entities has an attribute “\(name)”" + nearest.suggestion
         case .unknownType(let name, let nearest):
             "none of its entities has the type “\(name)”" + nearest.suggestion
+        case .incomparable("id", let value):
+            "“id” is a text, such as “\(value)”, and is compared with a number or a date; compare an attribute"
         case .incomparable(let name, let value):
             "“\(name)” is a text in all of its entities, such as “\(value)”, and is compared with a number or a date; "
                 + "these are written 19.90 and 2026-11-28"

@@ -57,7 +57,8 @@ extension EntityStore {
                 sql: "SELECT 1 FROM field WHERE name = ? AND \(column) IS NOT NULL LIMIT 1")
             if try Int.fetchOne(statement, arguments: [field.storedName]) != nil { return }
         }
-        let statement = try db.cachedStatement(sql: "SELECT text FROM field WHERE name = ? LIMIT 1")
+        let values = field == .id ? "id FROM entity WHERE ? = 'id'" : "text FROM field WHERE name = ?"
+        let statement = try db.cachedStatement(sql: "SELECT \(values) LIMIT 1")
         guard let value = try String.fetchOne(statement, arguments: [field.storedName]) else { return }
         throw folder.error(.incomparable(field.description, value: value))
     }

@@ -42,6 +42,8 @@ import Testing
         ("price < 20", .incomparable("price", value: "19,90")),
         ("not Price >= 1000", .incomparable("price", value: "19,90")),
         ("price > 2001-01-01 or type = album", .incomparable("price", value: "19,90")),
+        ("not id > 6", .incomparable("id", value: "a")),
+        ("id > 2001-01-01 or type = album", .incomparable("id", value: "a")),
     ])
     func unknownNamesAreErrorsEverywhere(text: String, reason: CatalogError.Reason) async throws {
         let (catalog, condition) = (catalog, try Condition(parsing: text))

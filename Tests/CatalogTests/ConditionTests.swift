@@ -132,6 +132,11 @@ struct ConditionTests {
             [.id, .type, .title, .subtitle, .label, .attribute(text()), .attribute("type")].randomElement(
                 using: &random) ?? .id
         }
+        /// Ids are no numbers or dates.
+        func comparable() -> EntityField {
+            let field = field()
+            return field == .id ? .title : field
+        }
         func number() -> ValueRange<Double>.End? {
             let number =
                 [.infinity, -.infinity, Double.random(in: -10...10, using: &random)]
@@ -150,14 +155,14 @@ struct ConditionTests {
         switch Int.random(in: 0..<(depth > 3 ? 8 : 11), using: &random) {
         case 0: return .isAnyOf(field(), (0..<Int.random(in: 0...3, using: &random)).map { _ in text() })
         case 1: return .hasPrefix(field(), text())
-        case 2: return .number(field(), ValueRange(from: number(), to: number()))
-        case 3: return .date(field(), ValueRange(from: date(), to: date()))
+        case 2: return .number(comparable(), ValueRange(from: number(), to: number()))
+        case 3: return .date(comparable(), ValueRange(from: date(), to: date()))
         case 4: return .exists(field())
         case 5:
             return .within(
                 kilometers: Double.random(in: 0...15_000, using: &random),
                 of: GeoPoint(latitude: degrees(90), longitude: degrees(180)),
-                latitude: .random(using: &random) ? .attribute("latitude") : field())
+                latitude: .random(using: &random) ? .attribute("latitude") : comparable())
         case 6: return .hasCode((0..<Int.random(in: 0...2, using: &random)).map { _ in text() } + ["4006381333931"])
         case 7: return .contains(field(), String(text().suffix(2)))
         case 8: return .not(Self.random(&random, depth: depth + 1))

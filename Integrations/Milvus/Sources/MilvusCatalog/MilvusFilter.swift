@@ -82,6 +82,9 @@ struct MilvusFilter {
         guard field != .label else {
             throw error(.unsupportedCondition("a range or a prefix of labels; give whole labels"))
         }
+        guard field != .id || object == nil else {
+            throw error(.unsupportedCondition("a range of ids, which are texts; compare an attribute"))
+        }
         return Field.fields.rawValue + (object.map { "[\"\($0)\"]" } ?? "") + "[\"\(Self.name(of: field))\"]"
     }
 
@@ -140,7 +143,6 @@ extension MilvusFilter: ConditionVisitor {
     }
 
     func number(_ field: EntityField, _ range: ValueRange<Double>) throws(MilvusError) -> String {
-        if field == .id { return Self.never }
         let path = try path(field, in: Self.numbers)
         func bound(_ sign: String, _ end: ValueRange<Double>.End?) -> String? {
             guard let end, end.value.isFinite else { return nil }
@@ -151,7 +153,6 @@ extension MilvusFilter: ConditionVisitor {
     }
 
     func date(_ field: EntityField, _ range: ValueRange<String>) throws(MilvusError) -> String {
-        if field == .id { return Self.never }
         let path = try path(field, in: Self.dates)
         let (lower, upper) = (range.lower.map { DateSpan($0.value) }, range.upper.map { DateSpan($0.value) })
         if case .some(nil) = lower { return Self.never }
