@@ -33,6 +33,8 @@ def main():
         metavar="FOLDER",
         help="leave out near-duplicates of the images in this folder",
     )
+    parser.add_argument("--interfaces", type=int, default=0, metavar="COUNT", help="draw COUNT screens of programs")
+    parser.add_argument("--further", action="store_true", help="add to the file's background set, with its weight")
     parser.add_argument("--max-distance", type=float, help="match threshold of a typical query")
     parser.add_argument("--confidence", type=Path, metavar="FILE", help="JSON with the coefficients of the confidence")
     parser.add_argument("--output", type=Path, help="default: the model file itself")
@@ -43,14 +45,18 @@ def main():
     if options.confidence is not None:
         coefficients = json.loads(options.confidence.read_text())
         metadata["lookalike.confidence"] = json.dumps(coefficients, separators=(",", ":"))
-    if options.background:
+    if options.background or options.interfaces:
         graph = json.loads(metadata["lookalike.graph"])
         tensors = {name: torch.tensor(array) for name, array in arrays.items()}
-        description, prints = background_prints(graph, tensors, options.background, options.exclude)
+        before = json.loads(metadata["lookalike.background"]) if options.further else {}
+        description, prints = background_prints(
+            graph, tensors, options.background, options.exclude, options.interfaces, tensors.get(before.get("tensor"))
+        )
+        description |= {key: before[key] for key in ("weight", "typical_distance") if key in before}
         metadata["lookalike.background"] = json.dumps(description, separators=(",", ":"))
         arrays = {name: array for name, array in arrays.items() if name != description["tensor"]}
         arrays = {description["tensor"]: prints.numpy(), **arrays}
-        print(f"{len(prints)} background prints, typical distance {description['typical_distance']}")
+        print(f"{len(prints)} background prints, typical distance {description['typical_distance']:.4f}")
     part = (options.output or options.model).with_suffix(".part")
     save_safetensors(part, arrays, metadata | VERSION_METADATA)
     part.replace(options.output or options.model)

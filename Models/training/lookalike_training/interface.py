@@ -64,6 +64,13 @@ class Interface:
         grid = torch.nn.functional.affine_grid(theta, pages.shape, align_corners=False)
         return torch.nn.functional.grid_sample(pages, grid, padding_mode="border", align_corners=False)
 
+    def alone(self, n, size):
+        """(n, 3, size, size) in [0, 1]: interfaces that show no picture."""
+        theme, whole = Theme(n, torch.device("cpu")), torch.tensor([0.0, 0.0, 1.02, 1.02]).expand(n, 4)
+        base = theme.base.expand(-1, -1, size, size)
+        frame = self.bars(self.pasted(base, whole, theme, torch.ones(n), torch.zeros(n)), torch.rand(n) < 0.8)
+        return self.windows(frame, torch.rand(n) < 0.3).clamp(0, 1)
+
     def page(self, ground, quads, wanted):
         """A page of text under the pictures. Few are windows on a wallpaper, since that may be the object itself."""
         device = ground.device
