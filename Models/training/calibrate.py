@@ -39,6 +39,8 @@ def main():
     parser.add_argument("--confidence", type=Path, metavar="FILE", help="JSON with the coefficients of the confidence")
     parser.add_argument("--output", type=Path, help="default: the model file itself")
     options = parser.parse_args()
+    if options.further and not (options.background or options.interfaces):
+        parser.error("--further adds nothing without --background or --interfaces")
     metadata, arrays = read_safetensors(options.model)
     if options.max_distance is not None:
         metadata["lookalike.recommended_max_distance"] = f"{options.max_distance:.4f}"
@@ -48,7 +50,9 @@ def main():
     if options.background or options.interfaces:
         graph = json.loads(metadata["lookalike.graph"])
         tensors = {name: torch.tensor(array) for name, array in arrays.items()}
-        before = json.loads(metadata["lookalike.background"]) if options.further else {}
+        before = json.loads(metadata.get("lookalike.background", "{}")) if options.further else {}
+        if options.further and not before:
+            parser.error(f"{options.model} has no background set that --further could add to")
         description, prints = background_prints(
             graph, tensors, options.background, options.exclude, options.interfaces, tensors.get(before.get("tensor"))
         )
