@@ -14,7 +14,7 @@ extension FeaturePrintModel {
     ///   threshold is lower in a catalog with much that resembles the query, and in one of few entities.
     /// - Returns: a distance in 0...2; nil if the file has no threshold.
     /// - Precondition: the prints were made with this model; see ``check(_:)``.
-    /// - Complexity: O(prints · background set · dimension); 0.1 ms for four prints and the default model's 2,048.
+    /// - Complexity: O(prints · background set · dimension); 0.1 ms for four prints and the default model's 3,584.
     public func matchThreshold(for prints: [FeaturePrint], beside neighbors: [Double] = []) -> Double? {
         require(prints.allSatisfy { $0.model == identity }, "the prints were made with another model")
         guard let matchThreshold, let scoreNormalization, !prints.isEmpty else { return matchThreshold }
@@ -97,9 +97,14 @@ struct ScoreNormalization: Sendable {
                     + "\(description.typical_distance); nearest is at least 1, both together at most \(count), and the "
                     + "others lie in 0…2")
         }
-        let values = try file.floats(tensor, shape: [count, dimension])
+        let matrix =
+            if let halves = try file.halves(tensor, shape: shape) {
+                PrintMatrix(halves: halves, dimension: dimension)
+            } else {
+                PrintMatrix(try file.floats(tensor, shape: shape), dimension: dimension)
+            }
         self.tensor = tensor
-        search = ExactSearch(PrintMatrix(values, dimension: dimension), simd: simd)
+        search = ExactSearch(matrix, simd: simd)
         (nearest, self.skipped) = (description.nearest, skipped)
         (weight, typicalDistance) = (description.weight, description.typical_distance)
     }

@@ -100,6 +100,13 @@ package struct SafeTensorsFile {
         return numbers
     }
 
+    /// The tensor's numbers in row-major order if their type is F16 (IEEE 754 binary16); nil for another type.
+    ///
+    /// - Throws: as ``floats(_:shape:)``.
+    package func halves(_ name: String, shape: [Int]) throws(ModelError.Reason) -> [UInt16]? {
+        try numbers(name, shape: shape).halves
+    }
+
     /// The numbers of a tensor of type U8, in row-major order.
     ///
     /// - Throws: `unusableTensor` if it is missing, or has another type or shape.
@@ -198,6 +205,14 @@ struct StoredNumbers: Sendable {
         let (start, size) = (bytes.startIndex, format.byteCount)
         return StoredNumbers(
             bytes[(start + range.lowerBound * size)..<(start + range.upperBound * size)], format: format)
+    }
+
+    /// Half-precision numbers as they are stored; nil for another format.
+    var halves: [UInt16]? {
+        guard format == .float16 else { return nil }
+        return [UInt16](unsafeUninitializedCapacity: count) { halves, initialized in
+            initialized = bytes.copyBytes(to: halves) / format.byteCount
+        }
     }
 
     var areFinite: Bool { withKernelArguments { lk_are_finite($0, $1, count) } }

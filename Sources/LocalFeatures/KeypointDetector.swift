@@ -49,19 +49,10 @@ struct KeypointDetector {
         let scales = ScaleSpace.scalesPerOctave
         withUnsafeTemporaryAllocation(of: lk_pixel.self, capacity: rows.count * octave.width) { found in
             for scale in 1...scales {
-                let count = withUnsafePointer(
-                    to: (
-                        Optional(UnsafePointer(octave.differences[scale - 1])),
-                        Optional(UnsafePointer(octave.differences[scale])),
-                        Optional(UnsafePointer(octave.differences[scale + 1]))
-                    )
-                ) {
-                    $0.withMemoryRebound(to: UnsafePointer<Float>?.self, capacity: 3) { planes in
-                        kernels.table.scale_space_extrema(
-                            planes, octave.stride, Int32(octave.width), Int32(rows.lowerBound), Int32(rows.upperBound),
-                            Int32(Self.border), 0.5 * Self.contrast / Float(scales), found.baseAddress, found.count)
-                    }
-                }
+                let gaussians = octave.gaussians[(scale - 1)...(scale + 2)].map { Optional(UnsafePointer($0)) }
+                let count = kernels.table.scale_space_extrema(
+                    gaussians, octave.stride, Int32(octave.width), Int32(rows.lowerBound), Int32(rows.upperBound),
+                    Int32(Self.border), 0.5 * Self.contrast / Float(scales), found.baseAddress, found.count)
                 for pixel in found[..<count] {
                     candidates.append(Candidate(octave: index, scale: scale, pixel: pixel))
                 }
@@ -94,7 +85,7 @@ struct KeypointDetector {
         for _ in 0..<Self.mostSteps {
             let at = y * stride + x
             let (a, b, c) = (
-                octave.differences[scale - 1] + at, octave.differences[scale] + at, octave.differences[scale + 1] + at
+                octave.difference(scale - 1, at), octave.difference(scale, at), octave.difference(scale + 1, at)
             )
             let gradient = SIMD3((b[1] - b[-1]) / 2, (b[stride] - b[-stride]) / 2, (c[0] - a[0]) / 2)
             let xx = b[1] + b[-1] - 2 * b[0]

@@ -2,7 +2,7 @@ import CKernels
 import Compute
 import Foundation
 
-/// An image at many scales: Gaussians of growing width, and the differences of neighboring ones, per octave.
+/// An image at many scales: Gaussians of growing width, per octave.
 ///
 /// Lowe, section 3: three scales per octave, from a standard deviation of 1.6 pixels on. The memory is kept from one
 /// image to the next, since allocating it costs more than the blurs.
@@ -17,7 +17,7 @@ final class ScaleSpace {
     /// Octaves with a shorter side hold no keypoints that are worth having.
     private static let shortestSide = 16
     private static let hugePage = 2 << 20
-    /// With these rows and those that kernels reach, eleven planes fit a second-level cache of 1 MB.
+    /// With these rows and those that kernels reach, six planes fit a second-level cache of 1 MB.
     private static let pixelsPerBand = 8_192
 
     /// Planes of one size: half as wide and high as the planes of the octave before.
@@ -26,12 +26,24 @@ final class ScaleSpace {
         let height: Int
         let stride: Int
         let gaussians: [UnsafeMutablePointer<Float>]
-        let differences: [UnsafeMutablePointer<Float>]
+
+        /// The difference of a Gaussian and the next, around a pixel.
+        func difference(_ index: Int, _ pixel: Int) -> Difference {
+            Difference(less: UnsafePointer(gaussians[index] + pixel), more: UnsafePointer(gaussians[index + 1] + pixel))
+        }
 
         func plane(_ index: Int) -> lk_plane {
             lk_plane(
                 pixels: UnsafePointer(gaussians[index]), stride: stride, width: Int32(width), height: Int32(height))
         }
+    }
+
+    struct Difference {
+        fileprivate let less: UnsafePointer<Float>
+        fileprivate let more: UnsafePointer<Float>
+
+        /// - Parameter offset: in floats from the pixel.
+        subscript(offset: Int) -> Float { more[offset] - less[offset] }
     }
 
     private(set) var octaves: [Octave] = []
@@ -91,8 +103,7 @@ final class ScaleSpace {
                 for scale in octave.gaussians.indices where complete[scale] < ends[scale] {
                     blur(
                         scale == 0 ? image : octave.plane(scale - 1), by: scale == 0 ? first : steps[scale - 1],
-                        rows: complete[scale]..<ends[scale], line: line, into: octave.gaussians[scale],
-                        difference: scale == 0 ? nil : octave.differences[scale - 1])
+                        rows: complete[scale]..<ends[scale], line: line, into: octave.gaussians[scale])
                     complete[scale] = ends[scale]
                 }
                 whenBuilt(index, max(0, start - 1)..<(end < octave.height ? end - 1 : end))
@@ -102,12 +113,12 @@ final class ScaleSpace {
 
     private func blur(
         _ plane: lk_plane, by kernel: GaussianKernel, rows: Range<Int>, line: UnsafeMutablePointer<Float>,
-        into result: UnsafeMutablePointer<Float>, difference: UnsafeMutablePointer<Float>?
+        into result: UnsafeMutablePointer<Float>
     ) {
         var plane = plane
         kernels.table.gaussian_blur(
             &plane, kernel.taps, Int32(kernel.radius), Int32(kernel.spacing), Int32(rows.lowerBound),
-            Int32(rows.upperBound), line, result, difference)
+            Int32(rows.upperBound), line, result)
     }
 
     /// Every second pixel of the Gaussian that is twice as wide as the octave's first.
@@ -139,9 +150,9 @@ final class ScaleSpace {
             size = (size.width / 2, size.height / 2)
         }
         func count(_ size: (width: Int, height: Int)) -> Int { Self.stride(width: size.width) * (size.height + 1) }
-        let planes = 2 * Self.scalesPerOctave + 5
+        let planes = Self.scalesPerOctave + 3
         let lineCount = Self.stride(width: width) + 2 * Int(LK_LARGEST_BLUR_RADIUS)
-        reserve(sizes.reduce(count(sizes[0]) + lineCount) { $0 + planes * count($1) })
+        reserve(sizes.reduce(lineCount) { $0 + planes * count($1) })
         guard var next = memory.baseAddress else { preconditionFailure("memory was reserved") }
         func take(_ count: Int) -> UnsafeMutablePointer<Float> {
             defer { next += (count + 15) / 16 * 16 }
@@ -150,10 +161,10 @@ final class ScaleSpace {
         octaves = sizes.map { size in
             Octave(
                 width: size.width, height: size.height, stride: Self.stride(width: size.width),
-                gaussians: (0..<(Self.scalesPerOctave + 3)).map { _ in take(count(size)) },
-                differences: (0..<(Self.scalesPerOctave + 2)).map { _ in take(count(size)) })
+                gaussians: (0..<planes).map { _ in take(count(size)) })
         }
-        return (take(count(sizes[0])), take(lineCount))
+        // The first Gaussian is further down the image than the last, by more rows than it needs of the image.
+        return (octaves[0].gaussians[planes - 1], take(lineCount))
     }
 
     private func reserve(_ count: Int) {

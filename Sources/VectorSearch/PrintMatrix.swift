@@ -138,6 +138,16 @@ public struct PrintMatrix: @unchecked Sendable {
         }
     }
 
+    /// Copies rows of half-precision numbers (IEEE 754 binary16), and quantizes them to int8.
+    ///
+    /// - Precondition: the count of `halves` is a multiple of `dimension`, and all of them are finite.
+    package init(halves: [UInt16], dimension: Int) {
+        require(halves.count % dimension == 0, "\(halves.count) values do not fill rows of \(dimension)")
+        let memory = RowMemory<UInt16>(count: halves.count)
+        _ = memory.elements.update(from: halves)
+        self.init(halvesInPlace: UnsafeBufferPointer(memory.elements), dimension: dimension, owner: memory)
+    }
+
     /// The memory of a matrix with float32 and int8 rows: rows, squared norms, codes, scales, residual norms. Valid as
     /// long as the matrix.
     var sections: [UnsafeRawBufferPointer] {

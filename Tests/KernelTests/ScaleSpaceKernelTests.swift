@@ -24,25 +24,22 @@ struct GaussianBlurKernelTests {
     private static let sentinel: Float = 12345
 
     private static func blur(
-        _ plane: Plane, taps: [Float], spacing: Int = 1, with simd: SIMDTarget, wantsDifference: Bool
-    ) -> (out: [Float], difference: [Float]) {
+        _ plane: Plane, taps: [Float], spacing: Int, with simd: SIMDTarget
+    ) -> [Float] {
         var out = [Float](repeating: sentinel, count: plane.floats.count)
-        var difference = out
         var line = [Float](repeating: .nan, count: plane.stride + 2 * Int(LK_LARGEST_BLUR_RADIUS))
         plane.floats.withUnsafeBufferPointer { pixels in
-            difference.withUnsafeMutableBufferPointer { difference in
-                var source = lk_plane(
-                    pixels: pixels.baseAddress, stride: plane.stride, width: Int32(plane.width),
-                    height: Int32(plane.height))
-                // In two bands.
-                for rows in [0..<(plane.height / 3), (plane.height / 3)..<plane.height] {
-                    simd.table.gaussian_blur(
-                        &source, taps, Int32(taps.count - 1), Int32(spacing), Int32(rows.lowerBound),
-                        Int32(rows.upperBound), &line, &out, wantsDifference ? difference.baseAddress : nil)
-                }
+            var source = lk_plane(
+                pixels: pixels.baseAddress, stride: plane.stride, width: Int32(plane.width),
+                height: Int32(plane.height))
+            // In two bands.
+            for rows in [0..<(plane.height / 3), (plane.height / 3)..<plane.height] {
+                simd.table.gaussian_blur(
+                    &source, taps, Int32(taps.count - 1), Int32(spacing), Int32(rows.lowerBound),
+                    Int32(rows.upperBound), &line, &out)
             }
         }
-        return (out, difference)
+        return out
     }
 
     /// Both passes in double precision, with repeated edges.
@@ -72,41 +69,20 @@ struct GaussianBlurKernelTests {
             let taps = weights.map { $0 / total }
             let exact = Self.exact(plane, taps: taps, spacing: spacing)
             for simd in SIMDTarget.available {
-                let (out, difference) = Self.blur(
-                    plane, taps: taps, spacing: spacing, with: simd, wantsDifference: true)
-                var (worst, worstDifference) = (0.0, 0.0)
+                let out = Self.blur(plane, taps: taps, spacing: spacing, with: simd)
+                var worst = 0.0
                 for y in 0..<height {
                     for x in 0..<width {
-                        let at = y * plane.stride + x
                         // Not max(), which passes over NaN.
-                        let error = abs(Double(out[at]) - exact[y][x])
+                        let error = abs(Double(out[y * plane.stride + x]) - exact[y][x])
                         if !(error <= worst) { worst = error }
-                        let change = abs(Double(difference[at]) - (exact[y][x] - Double(plane[x, y])))
-                        if !(change <= worstDifference) { worstDifference = change }
                     }
                 }
-                #expect(worst < 3e-6 && worstDifference < 3e-6, "\(simd.name), seed \(seed), \(width)×\(height)")
-                let end = plane.stride * height
+                #expect(worst < 3e-6, "\(simd.name), seed \(seed), \(width)×\(height)")
                 #expect(
-                    out[end...].allSatisfy { $0 == Self.sentinel }
-                        && difference[end...].allSatisfy { $0 == Self.sentinel },
+                    out[(plane.stride * height)...].allSatisfy { $0 == Self.sentinel },
                     "\(simd.name) wrote behind the last row")
             }
-        }
-    }
-
-    @Test(arguments: SIMDTarget.available.map(\.name))
-    func aDifferenceIsWrittenOnlyWhereItIsWanted(name: String) throws {
-        let simd = try #require(SIMDTarget.available.first { $0.name == name })
-        var random = SeededGenerator(seed: 3)
-        let values = random.floats(50 * 9)
-        let plane = Plane(width: 50, height: 9) { values[$1 * 50 + $0] }
-        let with = Self.blur(plane, taps: [0.5, 0.25], with: simd, wantsDifference: true)
-        let without = Self.blur(plane, taps: [0.5, 0.25], with: simd, wantsDifference: false)
-        #expect(without.difference.allSatisfy { $0 == Self.sentinel })
-        for y in 0..<9 {
-            let row = (y * plane.stride)..<(y * plane.stride + 50)
-            #expect(with.out[row] == without.out[row])
         }
     }
 }
@@ -117,18 +93,18 @@ struct ScaleSpaceExtremaKernelTests {
         let y: Int
     }
 
+    /// - Parameter planes: the differences of four planes, fractions whose sums are exact.
     private static func found(
         _ planes: [Plane], border: Int, threshold: Float, capacity: Int, with simd: SIMDTarget
     ) -> [Place] {
         var found = [lk_pixel](repeating: lk_pixel(x: -7, y: -7), count: capacity + 1)
-        let count = planes[0].floats.withUnsafeBufferPointer { a in
-            planes[1].floats.withUnsafeBufferPointer { b in
-                planes[2].floats.withUnsafeBufferPointer { c in
-                    simd.table.scale_space_extrema(
-                        [a.baseAddress, b.baseAddress, c.baseAddress], planes[0].stride, Int32(planes[0].width),
-                        Int32(border), Int32(planes[0].height - border), Int32(border), threshold, &found, capacity)
-                }
-            }
+        let (stride, size) = (planes[0].stride, planes[0].floats.count)
+        var gaussians = planes[0].floats.map { $0.isNaN ? .nan : Float(1) }
+        for plane in planes { gaussians += zip(gaussians.suffix(size), plane.floats).map(+) }
+        let count = gaussians.withUnsafeBufferPointer { gaussians in
+            simd.table.scale_space_extrema(
+                (0..<4).map { gaussians.baseAddress?.advanced(by: $0 * size) }, stride, Int32(planes[0].width),
+                Int32(border), Int32(planes[0].height - border), Int32(border), threshold, &found, capacity)
         }
         #expect(count <= capacity && found[capacity].x == -7, "\(simd.name) wrote behind the last place")
         return found[..<min(count, capacity)].map { Place(x: Int($0.x), y: Int($0.y)) }
@@ -157,7 +133,7 @@ struct ScaleSpaceExtremaKernelTests {
         let seed = UInt64(width * 10 + border)
         var random = SeededGenerator(seed: seed)
         var total = 0
-        for (height, levels) in [(3, 3), (13, 3), (40, 100_000), (40, 4)] {
+        for (height, levels) in [(3, 4), (13, 4), (40, 65_536), (40, 8)] {
             let planes = (0..<3).map { _ in
                 Plane(width: width, height: height) { _, _ in
                     Float(Int.random(in: -levels...levels, using: &random)) / Float(levels)
@@ -181,7 +157,7 @@ struct ScaleSpaceExtremaKernelTests {
     }
 
     @Test func aFlatPlaneIsOnePlateau() {
-        for value: Float in [0.3, -0.3, 0.1] {
+        for value: Float in [0.25, -0.25, 0.125] {
             let planes = (0..<3).map { _ in Plane(width: 37, height: 9) { _, _ in value } }
             for simd in SIMDTarget.available {
                 let count = Self.found(planes, border: 2, threshold: 0.2, capacity: 400, with: simd).count

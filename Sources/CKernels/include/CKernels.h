@@ -468,15 +468,15 @@ typedef struct {
 
     // Rows `first` to `end` of a separable Gaussian blur with replicated edges: taps[0] at the center, taps[k] at
     // k * spacing pixels from it on both sides, up to taps[radius], at most LK_LARGEST_BLUR_RADIUS pixels away. `out`
-    // has the source's stride. `difference`, if not NULL, becomes out - source. `line` holds
-    // stride + 2 * LK_LARGEST_BLUR_RADIUS floats.
+    // has the source's stride. `line` holds stride + 2 * LK_LARGEST_BLUR_RADIUS floats.
     void (*gaussian_blur)(const lk_plane *source, const float *taps, int32_t radius, int32_t spacing, int32_t first,
-                          int32_t end, float *line, float *out, float *difference);
+                          int32_t end, float *line, float *out);
 
-    // The pixels of planes[1] in the rows `first` to `end`, row by row, at least `border` pixels from the left and the
-    // right edge, that are above `threshold` and not below any of their 26 neighbors in the three planes, or the same
-    // with the sign changed. Finds at most `capacity`.
-    size_t (*scale_space_extrema)(const float *const planes[3], ptrdiff_t stride, int32_t width, int32_t first,
+    // Pixels of the three differences gaussians[i + 1] - gaussians[i]: those of the one in the middle in the rows
+    // `first` to `end`, row by row, at least `border` pixels from the left and the right edge, that are above
+    // `threshold` and not below any of their 26 neighbors in the three, or the same with the sign changed. Finds at
+    // most `capacity`.
+    size_t (*scale_space_extrema)(const float *const gaussians[4], ptrdiff_t stride, int32_t width, int32_t first,
                                   int32_t end, int32_t border, float threshold, lk_pixel *found, size_t capacity);
 
     // LK_ORIENTATION_BINS sums of gradient lengths, times `window` ([16][16]), by the gradients' angles.

@@ -23,39 +23,37 @@ LK_INLINE void weigh_rows(const float *const *rows, const float *taps, int32_t r
     }
 }
 
-// Weighs the neighbors of each pixel of a row, up to radius * spacing away. `difference`, if not NULL, becomes the
-// result minus `before`. Inlined with constants: all neighbors are offsets from one address, and 13 pointers would not
-// fit the registers.
+// Weighs the neighbors of each pixel of a row, up to radius * spacing away. Inlined with constants: all neighbors are
+// offsets from one address, and 13 pointers would not fit the registers.
 LK_INLINE void weigh_neighbors_of(const int32_t radius, const int32_t spacing, const float *row, const float *taps,
-                                  int32_t columns, float *out, const float *before, float *difference) {
+                                  int32_t columns, float *out) {
     for (int32_t x = 0; x < columns; x += 16) {
         lk_f32x16 sum = lk_load16(row + x) * lk_splat16(taps[0]);
         for (int32_t k = 1; k <= radius; k++)
             sum = __builtin_elementwise_fma(lk_load16(row + x - k * spacing) + lk_load16(row + x + k * spacing),
                                             lk_splat16(taps[k]), sum);
         lk_store16(out + x, sum);
-        if (difference) lk_store16(difference + x, sum - lk_load16(before + x));
     }
 }
 
 // The radii and spacings of a scale space's Gaussians.
 LK_INLINE void weigh_neighbors(const float *row, const float *taps, int32_t radius, int32_t spacing, int32_t columns,
-                               float *out, const float *before, float *difference) {
+                               float *out) {
     enum { MOST = LK_LARGEST_BLUR_RADIUS + 1 };
     switch (radius * MOST + spacing) {
-    case 6 * MOST + 1: weigh_neighbors_of(6, 1, row, taps, columns, out, before, difference); break;
-    case 5 * MOST + 1: weigh_neighbors_of(5, 1, row, taps, columns, out, before, difference); break;
-    case 3 * MOST + 2: weigh_neighbors_of(3, 2, row, taps, columns, out, before, difference); break;
-    case 4 * MOST + 2: weigh_neighbors_of(4, 2, row, taps, columns, out, before, difference); break;
-    case 3 * MOST + 3: weigh_neighbors_of(3, 3, row, taps, columns, out, before, difference); break;
-    case 3 * MOST + 4: weigh_neighbors_of(3, 4, row, taps, columns, out, before, difference); break;
-    default: weigh_neighbors_of(radius, spacing, row, taps, columns, out, before, difference); break;
+    case 6 * MOST + 1: weigh_neighbors_of(6, 1, row, taps, columns, out); break;
+    case 5 * MOST + 1: weigh_neighbors_of(5, 1, row, taps, columns, out); break;
+    case 3 * MOST + 2: weigh_neighbors_of(3, 2, row, taps, columns, out); break;
+    case 4 * MOST + 2: weigh_neighbors_of(4, 2, row, taps, columns, out); break;
+    case 3 * MOST + 3: weigh_neighbors_of(3, 3, row, taps, columns, out); break;
+    case 3 * MOST + 4: weigh_neighbors_of(3, 4, row, taps, columns, out); break;
+    default: weigh_neighbors_of(radius, spacing, row, taps, columns, out); break;
     }
 }
 
 // Row by row: columns are weighed into `line`, and then along it.
 void KERNEL(gaussian_blur)(const lk_plane *source, const float *taps, int32_t radius, int32_t spacing, int32_t first,
-                           int32_t end, float *line, float *out, float *difference) {
+                           int32_t end, float *line, float *out) {
     const ptrdiff_t stride = source->stride;
     const int32_t width = source->width, height = source->height, columns = (width + 15) / 16 * 16;
     const int32_t reach = radius * spacing;
@@ -69,8 +67,7 @@ void KERNEL(gaussian_blur)(const lk_plane *source, const float *taps, int32_t ra
         weigh_rows(down, taps, radius, columns, row);
         for (int32_t x = 1; x <= reach; x++) row[-x] = row[0];
         for (int32_t x = width; x < columns + reach; x++) row[x] = row[width - 1];
-        weigh_neighbors(row, taps, radius, spacing, columns, out + y * stride, source->pixels + y * stride,
-                        difference ? difference + y * stride : NULL);
+        weigh_neighbors(row, taps, radius, spacing, columns, out + y * stride);
     }
 }
 
@@ -106,33 +103,38 @@ LK_INLINE bool keep_extrema(lk_f32x16 value, lk_f32x16 most, lk_f32x16 least, ke
     return are_kept(*high | *low);
 }
 
-LK_INLINE void include(const float *neighbors, lk_f32x16 *most, lk_f32x16 *least) {
-    const lk_f32x16 values = lk_load16(neighbors);
+// Differences of neighboring Gaussians are taken where they are needed: most pixels need two, those of the plane in the
+// middle at the pixel itself and beside it, and planes of them would be written to memory and read again.
+LK_INLINE lk_f32x16 difference(const float *const gaussians[4], int plane, ptrdiff_t at) {
+    return lk_load16(gaussians[plane + 1] + at) - lk_load16(gaussians[plane] + at);
+}
+
+LK_INLINE void include(lk_f32x16 values, lk_f32x16 *most, lk_f32x16 *least) {
     *most = lk_max16(*most, values);
     *least = lk_min16(*least, values);
 }
 
 // The neighbors in the plane leave few extrema, those in the planes beside it fewer: most vectors need no more.
-size_t KERNEL(scale_space_extrema)(const float *const planes[3], ptrdiff_t stride, int32_t width, int32_t first,
+size_t KERNEL(scale_space_extrema)(const float *const gaussians[4], ptrdiff_t stride, int32_t width, int32_t first,
                                    int32_t end, int32_t border, float threshold, lk_pixel *found, size_t capacity) {
     const ptrdiff_t offsets[8] = {1, -1, stride, -stride, stride + 1, stride - 1, -stride + 1, -stride - 1};
     size_t count = 0;
     for (int32_t y = first; y < end; y++) {
         for (int32_t x = border; x < width - border; x += 16) {
             const ptrdiff_t at = y * stride + x;
-            const float *pixels = planes[1] + at;
-            const lk_f32x16 value = lk_load16(pixels);
+            const lk_f32x16 value = difference(gaussians, 1, at);
             const kept_lanes inside = first_lanes(width - border - x);
             kept_lanes high = keep_above(inside, value, lk_splat16(threshold));
             kept_lanes low = keep_above(inside, lk_splat16(-threshold), value);
             if (!are_kept(high | low)) continue;
-            lk_f32x16 most = lk_load16(pixels + offsets[0]), least = most;
-            for (int i = 1; i < 4; i++) include(pixels + offsets[i], &most, &least);
+            lk_f32x16 most = difference(gaussians, 1, at + offsets[0]), least = most;
+            for (int i = 1; i < 4; i++) include(difference(gaussians, 1, at + offsets[i]), &most, &least);
             if (!keep_extrema(value, most, least, &high, &low)) continue;
-            for (int plane = 0; plane < 3; plane += 2) include(planes[plane] + at, &most, &least);
+            for (int plane = 0; plane < 3; plane += 2) include(difference(gaussians, plane, at), &most, &least);
             if (!keep_extrema(value, most, least, &high, &low)) continue;
             for (int plane = 0; plane < 3; plane++)
-                for (int i = plane == 1 ? 4 : 0; i < 8; i++) include(planes[plane] + at + offsets[i], &most, &least);
+                for (int i = plane == 1 ? 4 : 0; i < 8; i++)
+                    include(difference(gaussians, plane, at + offsets[i]), &most, &least);
             if (!keep_extrema(value, most, least, &high, &low)) continue;
             const kept_lanes extreme = high | low;
             for (int lane = 0; lane < 16; lane++) {
