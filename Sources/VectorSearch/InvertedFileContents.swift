@@ -145,12 +145,12 @@ package struct InvertedFileContents: @unchecked Sendable {
         return (bytes[...], BinaryCodes.factors(block, place: index, columns: columns))
     }
 
-    /// When a search for so many neighbors stops. Most of what may be missed is in other lists: bounds from 1-bit codes
-    /// that are not proved reject few rows that are much nearer than the last neighbor.
+    /// When a search for so many neighbors stops. Four fifths of what may be missed may be in other lists: bounds from
+    /// 1-bit codes that are not proved reject few rows that are much nearer than the last neighbor.
     ///
     /// - Parameter isOfNearest: whether they are the nearest of all rows.
     func limits(recall: Double, k: Int, isOfNearest: Bool) -> ListLimits {
-        let share = 1 - (1 - min(max(recall, 0), 1)) * 0.6
+        let share = 1 - (1 - min(max(recall, 0), 1)) * 0.8
         return ListLimits(
             numbers, share: share, k: k, isOfNearest: isOfNearest, listCount: centroids.rowCount)
     }

@@ -226,7 +226,8 @@ private struct InvertedFileScan {
     private let rows: [Range<Int>]?
     private let kernels: SIMDTarget
     private let cancellation: Cancellation
-    /// The bound of a row is this many standard deviations below its estimate.
+    /// The bound of a row is this many standard deviations below its estimate: for a row that is as near as the last
+    /// neighbor it is wrong as often as the recall allows, and for most neighbors far less often.
     private let deviations: Float
     private(set) var best: TopK
     /// As ``ScanLimits`` counts it.
@@ -248,7 +249,7 @@ private struct InvertedFileScan {
         self.rows = rows
         self.kernels = kernels
         self.cancellation = cancellation
-        deviations = Float(NormalDistribution.quantile((1 + recall) / 2))
+        deviations = Float(max(0, NormalDistribution.quantile(recall)))
         best = TopK(k)
     }
 

@@ -94,7 +94,8 @@ extension PixelBuffer {
             LumaResizer(width: width, height: height).resize(self, into: luma, stride: width)
             count = width * height
         }
-        let bytes = luma.map { UInt8(max(min((1 - $0) * 255, 255), 0).rounded()) }
+        // The lowest byte of 2²³ and more is the nearest integer, in vectors: rounding and checked conversions are not.
+        let bytes = luma.map { UInt8(truncatingIfNeeded: (max(min((1 - $0) * 255, 255), 0) + 0x1p23).bitPattern) }
         do {
             return try PixelBuffer(wrapping: bytes, width: width, height: height, format: .gray8)
         } catch {
