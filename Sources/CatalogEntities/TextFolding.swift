@@ -12,16 +12,24 @@ public enum TextFolding {
             .folding(options: [.caseInsensitive, .diacriticInsensitive, .widthInsensitive], locale: nil)
         folded.unicodeScalars.removeAll(where: isPoint)
         guard folded.unicodeScalars.contains(where: isLatinBeyondASCII) else { return folded }
-        // Such as ł, ø, đ, æ and ı, which are no letters with marks to Unicode; ICU has their table.
-        return folded.applyingTransform(StringTransform("Latin-ASCII"), reverse: false)?.lowercased() ?? folded
+        var result = ""
+        for scalar in folded.unicodeScalars {
+            // Such as ł, ø, đ, æ and ı, which are no letters with marks to Unicode; ICU has their table. It also has
+            // punctuation, which stays: a part of a text is folded as it is in the text.
+            let ascii =
+                isLatinBeyondASCII(scalar)
+                ? String(scalar).applyingTransform(StringTransform("Latin-ASCII"), reverse: false)?.lowercased() : nil
+            result.unicodeScalars += (ascii ?? String(scalar)).unicodeScalars
+        }
+        return result
     }
 
     /// Whether SQLite's tokenizer makes the same words of a text as of its folded form: it ignores case, and the
     /// diacritics of Latin letters.
     static func isFoldedByTokenizer(_ text: String, to folded: String) -> Bool {
         if text.utf8.allSatisfy({ $0 < 0x80 }) || text.utf8.elementsEqual(folded.utf8) { return true }
-        // It knows the letters of Unicode 6.1.
-        let isKnown = text.unicodeScalars.allSatisfy { scalar in
+        // It knows the letters of Unicode 6.1, in which those of Cherokee had no small ones.
+        let isKnown = (text + folded).unicodeScalars.allSatisfy { scalar in
             scalar.properties.age.map { ($0.major, $0.minor) <= (6, 1) } ?? false
         }
         if isKnown, text.lowercased().utf8.elementsEqual(folded.utf8) { return true }

@@ -123,10 +123,10 @@ extension Catalog {
     }
 
     /// The matches of a query. Folded, the limit is the number of groups: `shown` has the surest of each, and
-    /// `duplicates` the ids of the others.
+    /// `duplicates` the ids of the others by its row.
     package func matches(
         of query: CatalogQuery, options: SearchOptions, areFolded: Bool
-    ) async throws -> (shown: [CatalogMatch], all: [CatalogMatch], duplicates: [String: [String]]?) {
+    ) async throws -> (shown: [CatalogMatch], all: [CatalogMatch], duplicates: [Int64: [String]]?) {
         var wider = options
         while true {
             let matches = try await search(query, options: wider)
@@ -139,7 +139,7 @@ extension Catalog {
                 return (
                     shown.map(\.match), shown.flatMap { [$0.match] + $0.duplicates },
                     Dictionary(
-                        shown.map { ($0.match.id, $0.duplicates.map(\.id)) }, uniquingKeysWith: { first, _ in first })
+                        shown.map { ($0.match.key, $0.duplicates.map(\.id)) }, uniquingKeysWith: { first, _ in first })
                 )
             }
             wider.limit *= 4

@@ -38,17 +38,17 @@ package struct SearchAnswer: Encodable {
     /// - Parameters:
     ///   - image: the query, nil for words; outlines are written in its pixels.
     ///   - isComplete: whether all was compared that the effort asks for.
-    ///   - duplicates: the matches that are folded into each match, by its id; nil unless they are.
+    ///   - duplicates: the matches that are folded into each match, by its row; nil unless they are.
     ///   - similar: what resembles the query; nil unless it was asked for.
     package init(
         query: String, image: PixelBuffer?, matches: [CatalogMatch], isComplete: Bool = true,
-        duplicates: [String: [String]]? = nil, similar: [CatalogMatch]? = nil
+        duplicates: [Int64: [String]]? = nil, similar: [CatalogMatch]? = nil
     ) {
         self.query = query
         incomplete = isComplete ? nil : true
         let size = image?.sourceSize ?? (width: 1, height: 1)
         func tenths(_ value: Double) -> Double { (value * 10).rounded() / 10 }
-        func result(_ match: CatalogMatch, duplicates: [String: [String]]? = nil) -> Result {
+        func result(_ match: CatalogMatch, duplicates: [Int64: [String]]? = nil) -> Result {
             Result(
                 id: match.entity.id, confidence: Self.rounded(match.confidence), distance: Self.rounded(match.distance),
                 inliers: match.inlierCount,
@@ -57,7 +57,7 @@ package struct SearchAnswer: Encodable {
                 },
                 mirrored: match.isMirrored ? true : nil,
                 named: match.isNamedByCode ? "code" : match.isNamedByText ? "text" : nil,
-                duplicates: duplicates.map { $0[match.id] ?? [] },
+                duplicates: duplicates.map { $0[match.key] ?? [] },
                 type: match.entity.type, title: match.entity.title, subtitle: match.entity.subtitle,
                 image: match.image, imageIndex: match.entity.images.count > 1 ? match.imageIndex : nil)
         }

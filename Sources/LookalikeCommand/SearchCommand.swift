@@ -218,10 +218,10 @@ struct SearchCommand: AsyncParsableCommand {
     }
 
     /// - Parameters:
-    ///   - duplicates: the matches that are folded into each match, by its id.
+    ///   - duplicates: the matches that are folded into each match, by its row.
     ///   - areSimilar: whether the entities merely resemble the query, or have no confidence; it is not shown.
     func printMatches(
-        _ matches: [CatalogMatch], duplicates: [String: [String]] = [:], areSimilar: Bool = false
+        _ matches: [CatalogMatch], duplicates: [Int64: [String]] = [:], areSimilar: Bool = false
     ) {
         for (index, match) in matches.enumerated() {
             let words = [match.entity.title, match.entity.subtitle].compactMap { $0 }.joined(separator: " — ")
@@ -231,7 +231,7 @@ struct SearchCommand: AsyncParsableCommand {
                 figures + match.entity.id.escaped + (words.isEmpty ? "" : "  " + words.escaped)
                     + (match.imageName.map { "  [\($0.escaped)]" } ?? "") + (match.isMirrored ? "  (mirrored)" : "")
                     + (match.isNamedByCode ? "  (code)" : "") + (match.isNamedByText ? "  (text)" : ""))
-            let others = duplicates[match.id] ?? []
+            let others = duplicates[match.key] ?? []
             if !others.isEmpty {
                 let ids = others.map(\.escaped).joined(separator: ", ")
                 print("      and \(others.count) more with the same picture: \(ids)")

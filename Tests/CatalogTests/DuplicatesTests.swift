@@ -171,6 +171,6 @@ struct DuplicatesTests {
         let first = try #require(all.shown.first)
         let one = try await catalog.matches(of: query, options: SearchOptions(limit: 1), areFolded: true)
         #expect(one.shown == [first])
-        #expect(one.duplicates?[first.id] == all.duplicates?[first.id])
+        #expect(one.duplicates?[first.key] == all.duplicates?[first.key])
     }
 }

@@ -12,6 +12,7 @@ struct TextFoldingTests {
         ("İstanbul", "istanbul"), ("Þórr", "thorr"), ("Ёлка", "елка"), ("КРАЙ", "край"), ("ﬁnal", "final"),
         ("ＡＢＣ", "abc"), ("Café", "cafe\u{301}"), ("Việt", "viet"), ("naïve", "NAIVE"), ("Dvořák", "dvorak"),
         ("مُحَمَّد", "محمد"), ("اَلْعَرَبِيَّةُ", "العربية"), ("كتـــاب", "كتاب"), ("שָׁלוֹם", "שלום"), ("㎏", "kg"), ("℡", "tel"),
+        ("ᏣᎳᎩ", "ꮳꮃꭹ"),
     ]
 
     private static func catalog(_ titles: [String]) throws -> (Catalog, TemporaryFolder) {
@@ -41,6 +42,22 @@ struct TextFoldingTests {
         #expect(TextFolding.folded("バス") != TextFolding.folded("ハス"))
         #expect(TextFolding.folded("हिन्दी") == "हिन्दी")
         #expect(try await catalog.verify().isEmpty)
+        withExtendedLifetime(folder) {}
+    }
+
+    /// Letters that Unicode does not fold leave signs beside them as they are: a part of a title has the signs alone.
+    @Test func partsAreFoldedAsInTheWhole() async throws {
+        let titles = ["Łódź – “miasto”", "Øl — it’s …", "½ łyżki", "plain – it’s"]
+        let (catalog, folder) = try Self.catalog(titles)
+        for (index, title) in titles.enumerated() {
+            for start in title.indices {
+                let part = String(title[start...])
+                let found = try await catalog.entities(where: .contains(.title, part)).entities.map(\.id)
+                #expect(found.contains("\(index)"), "\(part) of \(title): \(found)")
+            }
+        }
+        let plain = Condition.isAnyOf(.title, ["lodz – “MIASTO”"])
+        #expect(try await catalog.entities(where: plain).entities.map(\.id) == ["0"])
         withExtendedLifetime(folder) {}
     }
 

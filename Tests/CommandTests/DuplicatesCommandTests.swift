@@ -102,4 +102,22 @@ struct DuplicatesCommandTests {
         #expect(try search("--group-duplicates", "--json", "--limit", "0").contains(#""results":[]"#))
         #expect(try !search("--json").contains("duplicates"))
     }
+
+    /// Two ids that Swift takes for the same, in other forms of Unicode, have copies of their own.
+    @Test func matchesOfEquivalentIDsAreFoldedApart() throws {
+        let folder = try TemporaryFolder()
+        var lines = ""
+        for (seed, id, copy) in [(1, "\u{E9}", "one"), (2, "e\u{301}", "two")] {
+            try folder.write(SampleImage.shapes(seed: UInt64(seed)).pngData(), to: "\(copy).png")
+            for id in [id, copy] { lines += #"{"id":"\#(id)","image":"\#(copy).png"}"# + "\n" }
+        }
+        try folder.write(Data(lines.utf8), to: "images.jsonl")
+        let catalog = folder.file("catalog").path
+        #expect(try Command.run("index", folder.file("images.jsonl").path, "--catalog", catalog).status == 0)
+        let output = try Command.run(
+            "search", "--catalog", catalog, folder.file("one.png").path, "--group-duplicates", "--min-confidence", "0",
+            "--json"
+        ).output
+        #expect(output.contains(#""duplicates":["one"]"#) && output.contains(#""duplicates":["two"]"#), "\(output)")
+    }
 }

@@ -108,7 +108,10 @@ class ConditionTests(CatalogCase):
             [decimal.Decimal("1234567890.1234500"), 1234567890.12345],
             [1 / 3],
             [10**30],
-            [np.int64(2**60)],
+            [np.int64(2**60), float(2**60), np.float32(2**60)],
+            [1.7e18 + 256, int(1.7e18 + 256), np.float64(1.7e18 + 256)],
+            [-float(2**63)],
+            [4503599627370497.5],
             [np.int64(2**60 + 1)],
             *([each] for each in decimals),
         ]

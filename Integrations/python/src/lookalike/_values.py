@@ -19,6 +19,9 @@ import numpy as np
 
 _UTC = datetime.timezone(datetime.timedelta(0))
 
+# The first whole number whose successor is no float.
+_ROUNDED = 1 << 53
+
 # What a catalog's manifest takes for a URL; others are paths.
 URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|data:[^,]*,")
 
@@ -223,6 +226,10 @@ def _plain_number(value: Any, name: str) -> Any:
             # As a text it keeps its digits.
             return format(value, "f")
     elif math.isfinite(value):
-        # The shortest decimal: 0.1 of 32 bits is 0.1, not 0.10000000149011612. Of a whole number that is another one.
-        return float(value) if isinstance(value, float) or value == np.floor(value) else float(str(value))
+        # The shortest decimal: 0.1 of 32 bits is 0.1, not 0.10000000149011612. Of a whole number that is another one,
+        # and the library compares whole numbers of 64 bits exactly.
+        if value == np.floor(value):
+            whole = float(value)
+            return int(whole) if _ROUNDED <= abs(whole) < 1 << 63 else whole
+        return float(value) if isinstance(value, float) else float(str(value))
     raise TypeError(f"{name} is {value}, which cannot be stored; use a finite number")
