@@ -2,8 +2,8 @@
 // other, as they lie in memory: one stream is what the prefetchers follow best, and the processor works at
 // several rows at once by itself.
 
-// The number of rows from which prefetching pays off, and the prefetch distance in bytes; measured.
-enum { SCAN = 8, SCAN_AHEAD = 4096 };
+// The number of rows from which prefetching pays off; measured.
+enum { SCAN = 8 };
 
 typedef enum { DOT, DISTANCE, DISTANCE_OF_HALVES } lk_reduction;
 
@@ -25,24 +25,31 @@ LK_INLINE lk_f32x16 components(const char *p, size_t count, const lk_reduction r
     return floats;
 }
 
-LK_INLINE void reduce_all(const float *query, const void *rows, ptrdiff_t row_stride, size_t count, size_t dimension,
-                          float *out, const lk_reduction reduction) {
+LK_INLINE void reduce_rows(const float *query, const char *rows, ptrdiff_t row_bytes, size_t count, size_t dimension,
+                           float *out, const lk_reduction reduction, const bool prefetches) {
     const size_t whole = dimension / 16 * 16, size = reduction == DISTANCE_OF_HALVES ? 2 : 4;
-    const ptrdiff_t ahead = count >= SCAN ? SCAN_AHEAD : 0;
+    const ptrdiff_t ahead = lk_scan_ahead();
     lk_f32x16 rest = lk_splat16(0);
     if (whole < dimension) rest = lk_load16_partial(query + whole, dimension - whole);
     for (size_t i = 0; i < count; i++) {
-        const char *row = (const char *)rows + (ptrdiff_t)i * row_stride * (ptrdiff_t)size;
+        const char *row = rows + (ptrdiff_t)i * row_bytes;
         lk_f32x16 sum = lk_splat16(0);
 #pragma clang loop unroll_count(4)
         for (size_t j = 0; j < whole; j += 16) {
-            __builtin_prefetch(row + j * size + ahead);
+            if (prefetches) __builtin_prefetch(row + j * size + ahead);
             sum = term(lk_load16(query + j), components(row + j * size, 16, reduction), sum, reduction);
         }
         if (whole < dimension)
             sum = term(rest, components(row + whole * size, dimension - whole, reduction), sum, reduction);
         out[i] = lk_sum16(sum);
     }
+}
+
+LK_INLINE void reduce_all(const float *query, const void *rows, ptrdiff_t row_stride, size_t count, size_t dimension,
+                          float *out, const lk_reduction reduction) {
+    const ptrdiff_t row_bytes = row_stride * (reduction == DISTANCE_OF_HALVES ? 2 : 4);
+    if (count >= SCAN && lk_scan_ahead()) reduce_rows(query, rows, row_bytes, count, dimension, out, reduction, true);
+    else reduce_rows(query, rows, row_bytes, count, dimension, out, reduction, false);
 }
 
 void KERNEL(squared_distances)(const float *query, const float *rows, ptrdiff_t row_stride, size_t count,

@@ -3,8 +3,7 @@
 // Both factors are widened to 16 bits, since vpmaddubsw saturates: two products of 255 and 127 do not fit 16 bits.
 // vpmaddwd then adds pairs of exact products. Batches of queries whose codes are small enough need no widening.
 
-// Prefetch distance in bytes; measured.
-enum { STEP = 16, ROWS_AT_ONCE = 4, AHEAD = 4096 };
+enum { STEP = 16, ROWS_AT_ONCE = 4 };
 
 LK_INLINE __m256i codes_at(const uint8_t *row) { return _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)row)); }
 
@@ -37,11 +36,11 @@ LK_INLINE void dot_block(const int8_t *query, const uint8_t *rows, ptrdiff_t row
 
 void KERNEL(quantized_dot_products)(const int8_t *query, const uint8_t *rows, ptrdiff_t row_stride, size_t count,
                                     size_t dimension, int32_t *out) {
+    const ptrdiff_t ahead = lk_scan_ahead();
     size_t i = 0;
     for (; i + ROWS_AT_ONCE <= count; i += ROWS_AT_ONCE) {
         const uint8_t *block = rows + (ptrdiff_t)i * row_stride;
-        for (size_t j = 0; j < ROWS_AT_ONCE * dimension; j += 64)
-            _mm_prefetch((const char *)block + AHEAD + j, _MM_HINT_T0);
+        if (ahead) lk_prefetch(block + ahead, ROWS_AT_ONCE * dimension);
         dot_block(query, block, row_stride, dimension, out + i, ROWS_AT_ONCE);
     }
     for (; i < count; i++) dot_block(query, rows + (ptrdiff_t)i * row_stride, row_stride, dimension, out + i, 1);

@@ -1,7 +1,6 @@
 // Dot products of int8 rows with vpdpbusd, which adds the products of four components to a sum.
 
-// Prefetch distance in bytes; measured.
-enum { ROWS_AT_ONCE = 16, STEP = 64, AHEAD = 4096 };
+enum { ROWS_AT_ONCE = 16, STEP = 64 };
 
 // The sums of sixteen vectors as one vector: pairs are interleaved and added, four times.
 LK_INLINE __m512i sums_of(const __m512i v[16]) {
@@ -25,6 +24,7 @@ void KERNEL(quantized_dot_products)(const int8_t *query, const uint8_t *rows, pt
                                     size_t dimension, int32_t *out) {
     const size_t whole = dimension / STEP * STEP;
     const __mmask64 rest = (1ull << (dimension - whole)) - 1;
+    const ptrdiff_t ahead = lk_scan_ahead();
     for (size_t i = 0; i < count; i += ROWS_AT_ONCE) {
         const int present = count - i < ROWS_AT_ONCE ? (int)(count - i) : ROWS_AT_ONCE;
         __m512i sums[ROWS_AT_ONCE];
@@ -35,7 +35,7 @@ void KERNEL(quantized_dot_products)(const int8_t *query, const uint8_t *rows, pt
 #pragma clang loop unroll(full)
             for (int r = 0; r < ROWS_AT_ONCE; r++) {
                 const uint8_t *row = first + r * row_stride;
-                for (size_t j = 0; j < dimension; j += STEP) _mm_prefetch((const char *)row + AHEAD + j, _MM_HINT_T0);
+                if (ahead) lk_prefetch(row + ahead, dimension);
                 __m512i even = _mm512_setzero_si512(), odd = _mm512_setzero_si512();
                 size_t j = 0;
                 for (; j + 2 * STEP <= whole; j += 2 * STEP) {

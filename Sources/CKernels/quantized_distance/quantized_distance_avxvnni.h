@@ -1,7 +1,6 @@
 // Dot products of int8 rows with vpdpbusd, which adds the products of four components to a sum.
 
-// Prefetch distance in bytes; measured.
-enum { ROWS_AT_ONCE = 8, STEP = 32, AHEAD = 4096 };
+enum { ROWS_AT_ONCE = 8, STEP = 32 };
 
 // The sums of eight vectors as one vector: neighboring lanes are added, three times.
 LK_INLINE __m256i sums_of(const __m256i v[ROWS_AT_ONCE]) {
@@ -31,6 +30,7 @@ LK_INLINE __m256i dot_row(const int8_t *query, const uint8_t *row, size_t whole)
 void KERNEL(quantized_dot_products)(const int8_t *query, const uint8_t *rows, ptrdiff_t row_stride, size_t count,
                                     size_t dimension, int32_t *out) {
     const size_t whole = dimension / STEP * STEP;
+    const ptrdiff_t ahead = lk_scan_ahead();
     for (size_t i = 0; i < count; i += ROWS_AT_ONCE) {
         const size_t present = count - i < ROWS_AT_ONCE ? count - i : ROWS_AT_ONCE;
         const uint8_t *first = rows + (ptrdiff_t)i * row_stride;
@@ -41,7 +41,7 @@ void KERNEL(quantized_dot_products)(const int8_t *query, const uint8_t *rows, pt
 #pragma clang loop unroll(full)
             for (int r = 0; r < ROWS_AT_ONCE; r++) {
                 const uint8_t *row = first + r * row_stride;
-                for (size_t j = 0; j < dimension; j += 64) _mm_prefetch((const char *)row + AHEAD + j, _MM_HINT_T0);
+                if (ahead) lk_prefetch(row + ahead, dimension);
                 sums[r] = dot_row(query, row, whole);
             }
         } else {
