@@ -135,7 +135,7 @@ class Inputs:
 
         return self.made(f"photos-{name}", make)
 
-    def small_photos(self, count=5_000):
+    def small_photos(self, count=2_000):
         """A folder of JPEG files of 256 x 192, parts of larger pictures."""
 
         def make(path):
