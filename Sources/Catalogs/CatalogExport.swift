@@ -147,7 +147,7 @@ private struct ExportedFeatures: Encodable {
     init(_ id: String, imageIndex: Int?, _ features: LocalFeatures) {
         (self.id, self.imageIndex) = (id, imageIndex)
         (width, height) = (features.width, features.height)
-        codes = Data(features.codes.flatMap(\.bytes))
+        codes = Data(features.codes.flatMap { $0.bytes })
     }
 
     /// The line. An encoder takes a millisecond for a thousand numbers, ten times as long as their descriptions.
@@ -164,7 +164,7 @@ private struct ExportedFeatures: Encodable {
             separator = "],["
         }
         text += features.keypoints.isEmpty ? ",\"keypoints\":[],\"words\":[" : "]],\"words\":["
-        text += features.words.map(\.description).joined(separator: ",")
+        text += features.words.map { $0.description }.joined(separator: ",")
         return text + "]}\n"
     }
 }
