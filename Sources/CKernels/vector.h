@@ -15,8 +15,8 @@
 
 #define LK_INLINE static inline __attribute__((always_inline))
 
-// How many bytes ahead a scan of rows prefetches; measured. Zen 4 scans float32 rows 1.15 times and int8 rows 1.3 times
-// as fast by its own prefetchers alone.
+// How many bytes ahead a scan of rows prefetches; measured. Zen 4 scans float32 rows in 0.84 and int8 rows in 0.91 of
+// the time by its own prefetchers alone.
 LK_INLINE ptrdiff_t lk_scan_ahead(void) {
 #if defined(__x86_64__)
     // By its name older run-time libraries do not know it.

@@ -136,17 +136,16 @@ private struct ExportedImage: Encodable {
     }
 }
 
-/// A line of `features.jsonl`, but for its lists of numbers.
+/// What a line of `features.jsonl` has before its lists of numbers, by the order of keys.
 private struct ExportedFeatures: Encodable {
     let id: String
     let imageIndex: Int?
-    let width: Int
     let height: Int
     let codes: Data
 
     init(_ id: String, imageIndex: Int?, _ features: LocalFeatures) {
         (self.id, self.imageIndex) = (id, imageIndex)
-        (width, height) = (features.width, features.height)
+        height = features.height
         codes = Data(features.codes.flatMap { $0.bytes })
     }
 
@@ -163,7 +162,8 @@ private struct ExportedFeatures: Encodable {
             }
             separator = "],["
         }
-        text += features.keypoints.isEmpty ? ",\"keypoints\":[],\"words\":[" : "]],\"words\":["
+        text += features.keypoints.isEmpty ? ",\"keypoints\":[]" : "]]"
+        text += ",\"width\":\(features.width),\"words\":["
         text += features.words.map { $0.description }.joined(separator: ",")
         return text + "]}\n"
     }

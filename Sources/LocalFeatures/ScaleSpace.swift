@@ -38,6 +38,7 @@ final class ScaleSpace {
         }
     }
 
+    /// Two Gaussians, of which the wider one minus the other is read.
     struct Difference {
         fileprivate let less: UnsafePointer<Float>
         fileprivate let more: UnsafePointer<Float>
