@@ -76,8 +76,8 @@ public struct FeaturePrintObservation: Sendable {
 
     init(_ image: PixelBuffer, model: FeaturePrintModel, cancellation: Cancellation) throws {
         let local = model.usesLocalFeatures ? try Self.localModel() : nil
-        let effort = local == nil ? SearchEffort.prints : .standard
-        let prints = try QueryEmbedder(model, crops: effort.crops).embed(image, cancellation: cancellation).prints
+        let crops = local == nil ? QueryCrops.localized : .whole
+        let prints = try QueryEmbedder(model, crops: crops).embed(image, cancellation: cancellation).prints
         try cancellation.check()
         let extractor = local.map { LocalFeatureExtractor($0) }
         let features = extractor?.features(of: image)

@@ -131,18 +131,12 @@ extension SearchOptions {
 
 /// How much work an image search does: a trade of time for recall.
 public enum SearchEffort: String, Sendable, Hashable, Codable, CaseIterable {
-    /// Compares prints alone. Fast, and enough for images that are shown upright and alone.
+    /// Compares prints alone: that of the image, and where it is not sure those of three crops. Fast, and enough for
+    /// images that are shown upright and alone.
     case prints
     /// Verifies the best candidates by their local features. Embeds more crops and extracts finer keypoints of a query
     /// that shows several things, or in which nothing is found at first.
     case standard
-
-    /// The crops of a query that are embedded first.
-    public var crops: QueryCrops { self == .standard ? .whole : .localized }
-    /// The crops of a query in which the first find little; nil if these are all.
-    var cropsInDoubt: QueryCrops? {
-        self == .standard ? QueryCrops(centerFractions: [1, 0.72], localizedCrops: 1) : nil
-    }
 }
 
 /// Which entities of a ranking are matches.

@@ -52,13 +52,13 @@ struct SearchRun {
             mostCrops: rectifiedCrops, isComplete: analyzed.isComplete)
         run.named = try await search.named(by: options)
         guard let features = analyzed.features, let extractor, run.hasTime() else {
-            return search.decision(beside: run.scan, named: run.named, isComplete: run.isComplete)
+            return try await run.decideByPrints()
         }
         try await run.verifyCandidates(features)
         try await run.lookForDetail(extractor)
         try await run.lookIntoTiles(extractor)
         try await run.lookIntoMirror(extractor)
-        try await run.compareDensely(analyzed.image, by: extractor)
+        try await run.compareDensely(analyzed.overview, by: extractor)
         let decision = try await run.decide()
         return try await run.lookIntoNegative(beside: decision, extractor)
     }
@@ -107,6 +107,30 @@ struct SearchRun {
 
     // MARK: Stages
 
+    /// From this confidence on the whole image shows one thing, and no crops are needed. Of 1,272 queries of the
+    /// validation sets 914 are accepted and right then (916 with all crops), of 1,418 without a target 93 (91).
+    private static let sureByPrint = 0.9
+
+    /// What prints alone say: those of more crops, if the whole image is not surely something of the catalog.
+    private mutating func decideByPrints() async throws -> CatalogQuery {
+        var decision = search.decision(beside: scan, named: named, isComplete: isComplete)
+        let isSure = decision.matchThreshold != nil && decision.withoutVerified.largestConfidence >= Self.sureByPrint
+        if let crops = analyzed.cropsInDoubt, try begins(!isSure) {
+            try await embed(crops)
+            decision = search.decision(beside: scan, named: named)
+        }
+        return decision.complete(isComplete)
+    }
+
+    /// Embeds more crops, and finds the nearest prints of all.
+    private mutating func embed(_ crops: QueryCrops) async throws {
+        let embedded = try QueryEmbedder(search.model, crops: crops).embed(
+            analyzed.image, overview: analyzed.overview, first: analyzed.embedded.crops.first,
+            timings: options.timings, cancellation: cancellation)
+        search.prints = embedded.prints
+        scan = try await search.scanPrints(timings: options.timings)
+    }
+
     private mutating func verifyCandidates(_ features: LocalFeatureQuery) async throws {
         printCandidates = search.candidates(of: scan)
         let found = try await search.verify(features, with: printCandidates, timings: options.timings)
@@ -138,11 +162,7 @@ struct SearchRun {
     private mutating func lookForDetail(_ extractor: LocalFeatureExtractor) async throws {
         guard try begins(needsMoreDetail) else { return }
         if let crops = analyzed.cropsInDoubt {
-            let embedded = try QueryEmbedder(search.model, crops: crops).embed(
-                analyzed.image, first: analyzed.embedded.crops.first, timings: options.timings,
-                cancellation: cancellation)
-            search.prints = embedded.prints
-            scan = try await search.scanPrints(timings: options.timings)
+            try await embed(crops)
             printCandidates = search.candidates(of: scan)
             verified = try await search.measuredAnew(verified)
         }
@@ -174,7 +194,7 @@ struct SearchRun {
         let mirrorCandidates =
             hasSurelyFound ? [] : printCandidates.filter(disagreeing.contains)
         guard try begins(!mirrorCandidates.isEmpty) else { return }
-        let mirrored = features(of: try analyzed.image.mirrored(), detail: .query, by: extractor)
+        let mirrored = features(of: try analyzed.overview.mirrored(), detail: .query, by: extractor)
         let found = try await search.verify(
             mirrored, with: mirrorCandidates, isMirrored: true, timings: options.timings)
         verified.merge(found.verified) { $0.inlierCount >= $1.inlierCount ? $0 : $1 }
@@ -211,7 +231,7 @@ struct SearchRun {
     ) async throws -> CatalogQuery {
         let isFound = decision.largestConfidence >= MatchBounds.accepted.minConfidence
         guard try begins(!isFound && decision.matchThreshold != nil) else { return decision.complete(isComplete) }
-        let negative = analyzed.image.negative(longSide: Self.negativeSide)
+        let negative = analyzed.overview.negative(longSide: Self.negativeSide)
         var run = self
         run.search.prints = try QueryEmbedder(search.model, crops: .whole).embed(
             negative, timings: options.timings, cancellation: cancellation

@@ -193,10 +193,18 @@ extension SearchableCatalog {
     ) throws -> AnalyzedImage {
         let effort = options.effort
         let original = image.overContrastingGround()
-        let image = hasLocalFeatures && effort != .prints ? reduced(original) : original
-        let cropping = hasLocalFeatures ? effort : .prints
-        let embedded = try QueryEmbedder(model, crops: options.crops ?? cropping.crops).embed(
-            image, timings: options.timings, cancellation: cancellation)
+        let isVerified = hasLocalFeatures && effort != .prints
+        let image = isVerified ? reduced(original, longSide: LocalFeatureExtractor.Detail.fineQuery.longSide) : original
+        let overview =
+            isVerified
+            ? reduced(image, longSide: Self.overviewSide)
+            : options.crops == nil ? QueryEmbedder.overview(of: original, for: model) : nil
+        let cropsInDoubt = isVerified ? QueryCrops(centerFractions: [1, 0.72], localizedCrops: 1) : .localized
+        // Without a threshold no print is sure.
+        let canBeSure = isVerified || model.matchThreshold != nil
+        let crops = options.crops ?? (canBeSure ? .whole : cropsInDoubt)
+        let embedded = try QueryEmbedder(model, crops: crops).embed(
+            image, overview: overview, timings: options.timings, cancellation: cancellation)
         try cancellation.check()
         let hasTime = effort == .prints || extractor == nil || options.budget?.isSpent != true
         let features =
@@ -205,23 +213,27 @@ extension SearchableCatalog {
             : extractor.map { extractor in
                 measured(options.timings, .features) {
                     LocalFeatureQuery(
-                        extractor.queryFeatures(of: image, detail: .query, cancellation: cancellation),
+                        extractor.queryFeatures(of: overview ?? image, detail: .query, cancellation: cancellation),
                         model: extractor.model)
                 }
             }
         try cancellation.check()
         return AnalyzedImage(
-            original: original, image: image, effort: effort, embedded: embedded,
-            cropsInDoubt: options.crops == nil ? cropping.cropsInDoubt : nil, features: features, isComplete: hasTime)
+            original: original, image: image, overview: overview ?? image, effort: effort, embedded: embedded,
+            cropsInDoubt: options.crops == nil && canBeSure ? cropsInDoubt : nil, features: features,
+            isComplete: hasTime)
     }
 
-    /// A large image, reduced once for all stages: it keeps a pixel for each of the finest keypoints' plane, and two
-    /// for each of the network's input, however narrow it is.
-    private func reduced(_ image: PixelBuffer) -> PixelBuffer {
+    /// An image that is reduced for all stages but the finest keypoints has at least this long side: half as much again
+    /// as the plane of a query's keypoints.
+    private static var overviewSide: Int { 3 * LocalFeatureExtractor.Detail.query.longSide / 2 }
+
+    /// A large image, reduced once for several stages: it keeps the given long side, and two pixels for each of the
+    /// network's input, however narrow it is.
+    private func reduced(_ image: PixelBuffer, longSide: Int) -> PixelBuffer {
         let inputSide = max(model.neededSize.width, model.neededSize.height)
         let largest = min(
-            max(image.width, image.height) / LocalFeatureExtractor.Detail.fineQuery.longSide,
-            min(image.width, image.height) / (2 * inputSide), 16)
+            max(image.width, image.height) / longSide, min(image.width, image.height) / (2 * inputSide), 16)
         // Squares of 2 pixels, and of multiples of 4, are summed by whole vectors.
         let factor = largest < 4 ? min(largest, 2) : largest / 4 * 4
         return factor > 1 ? BoxReducer(factor: factor).reduce(image) : image
@@ -243,7 +255,10 @@ extension SearchableCatalog {
 /// An image with everything that is computed of it before a catalog is read.
 package struct AnalyzedImage: Sendable {
     let original: PixelBuffer
+    /// The image, reduced to what the finest keypoints need.
     let image: PixelBuffer
+    /// The image, reduced to what all other stages need.
+    let overview: PixelBuffer
     let effort: SearchEffort
     let embedded: EmbeddedQuery
     /// The crops to embed if these find little; nil for no others.

@@ -29,18 +29,21 @@ public struct QueryEmbedder: Sendable {
         try uncancelled { try embed(image, threads: threads, timings: timings, cancellation: .none) }
     }
 
-    /// - Parameter first: the first crop, if it was embedded before.
+    /// - Parameters:
+    ///   - overview: the image over a ground, reduced for all but small crops; nil for none.
+    ///   - first: the first crop, if it was embedded before.
     /// - Throws: `ModelError`, and `CancellationError` between crops.
     package func embed(
-        _ image: PixelBuffer, first known: CropPrint? = nil, threads: Int? = nil, timings: StageTimings? = nil,
-        cancellation: Cancellation
+        _ image: PixelBuffer, overview: PixelBuffer? = nil, first known: CropPrint? = nil, threads: Int? = nil,
+        timings: StageTimings? = nil, cancellation: Cancellation
     ) throws -> EmbeddedQuery {
         func embed(_ crops: [ImageCrop], localizing: Bool) throws -> [CropPrint] {
             try model.embed(
                 crops, localizing: localizing, threads: threads, timings: timings, cancellation: cancellation)
         }
         let (fractions, localizedCrops) = (crops.centerFractions, crops.localizedCrops)
-        let query = CropSource(image.overContrastingGround(), for: model, cropCount: fractions.count + localizedCrops)
+        let query = CropSource(
+            image.overContrastingGround(), overview: overview, for: model, cropCount: fractions.count + localizedCrops)
         let centers = fractions.map { ImageCrop($0 == 1 ? query.overview : query.overview.centerCrop($0)) }
         let first = fractions[0]
         var prints = try known.map { [$0] } ?? embed([centers[0]], localizing: localizedCrops > 0)
@@ -57,6 +60,22 @@ public struct QueryEmbedder: Sendable {
             object = print.object
         }
         return EmbeddedQuery(crops: prints, model: model)
+    }
+}
+
+extension QueryEmbedder {
+    /// The overview has at least this many pixels per pixel of the network's input, along each side. More did not
+    /// change recall on the validation queries, and cost more to resize.
+    private static let inputsInOverview = 2
+
+    fileprivate static func overviewFactor(of image: PixelBuffer, for model: FeaturePrintModel) -> Int {
+        let inputSide = max(model.neededSize.width, model.neededSize.height)
+        return min(16, max(1, min(image.width, image.height) / (inputsInOverview * inputSide)))
+    }
+
+    /// An image, reduced to what several crops of it need.
+    package static func overview(of image: PixelBuffer, for model: FeaturePrintModel) -> PixelBuffer {
+        BoxReducer(factor: overviewFactor(of: image, for: model)).reduce(image)
     }
 }
 
@@ -85,17 +104,16 @@ private struct CropSource {
     private let image: PixelBuffer
     private let inputSide: Int
 
-    /// The overview has at least this many pixels per pixel of the network's input, along each side. More did not
-    /// change recall on the validation queries, and cost more to resize.
-    private static let inputsInOverview = 2
-
-    /// - Parameter cropCount: how many crops are embedded. A larger image that gives a single one is not reduced
-    ///   first: resizing it takes less than that.
-    init(_ image: PixelBuffer, for model: FeaturePrintModel, cropCount: Int) {
+    /// - Parameters:
+    ///   - overview: the image over a ground, perhaps reduced before; nil for the image itself.
+    ///   - cropCount: how many crops are embedded. A larger image that gives a single one is not reduced first:
+    ///     resizing it takes less than that.
+    init(_ image: PixelBuffer, overview: PixelBuffer?, for model: FeaturePrintModel, cropCount: Int) {
         self.image = image
         inputSide = max(model.neededSize.width, model.neededSize.height)
-        let largest = min(16, max(1, min(image.width, image.height) / (Self.inputsInOverview * inputSide)))
-        overview = BoxReducer(factor: cropCount > 1 ? largest : largest < 4 ? min(largest, 2) : 1).reduce(image)
+        let known = overview ?? image
+        let factor = QueryEmbedder.overviewFactor(of: known, for: model)
+        self.overview = BoxReducer(factor: cropCount > 1 ? factor : factor < 4 ? min(factor, 2) : 1).reduce(known)
     }
 
     /// A rectified crop of the center `fraction` of the image, read from the overview if that has at least one pixel

@@ -165,7 +165,7 @@ struct CropOption: ParsableArguments {
             The crops of a query to embed, one forward pass each: “whole”; “center” (also the center 72 %); \
             “localized” (also two rectified crops of the detected object); “centers” (also the center 86, 72 and \
             52 %); or a list of center fractions and localized crops, such as 1,0.8,localized. The default is \
-            “whole” with the standard effort, and 1,0.72,localized where that finds little; “localized” with “prints”.
+            “whole”, and where that finds little 1,0.72,localized with the standard effort, “localized” with “prints”.
             """,
             valueName: "crops"),
         completion: .list(["whole", "center", "localized", "centers"]), transform: Self.parse)

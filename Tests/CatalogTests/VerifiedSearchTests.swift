@@ -1,4 +1,5 @@
 import Catalogs
+import FeaturePrints
 import Foundation
 import Imaging
 import Synchronization
@@ -256,6 +257,38 @@ struct VerifiedSearchTests {
         #expect(matches.map(\.distance) == matches.map(\.distance).sorted())
     }
 
+    /// Three forward passes are spared where the whole image is surely something.
+    @Test func theEffortOfPrintsEmbedsCropsInDoubt() async throws {
+        let fixture = try CoverFixture()
+        let catalog = try Catalog(at: fixture.catalog)
+        let sure = try await catalog.query(for: CoverFixture.cover(3), options: SearchOptions(effort: .prints))
+        #expect(sure.prints.count == 1 && sure.isComplete)
+        let (image, _) = CoverFixture.photograph(of: 2)
+        let doubtful = try await catalog.query(for: image, options: SearchOptions(effort: .prints))
+        #expect(try doubtful.prints == QueryEmbedder(catalog.model).embed(image).prints && doubtful.prints.count > 1)
+    }
+
+    /// Squares of 4×4 pixels for each of a small image: its overview is that image.
+    @Test func largeImagesAreSearchedByTheirOverview() async throws {
+        let fixture = try CoverFixture()
+        let catalog = try Catalog(at: fixture.catalog)
+        let (small, _) = CoverFixture.photograph([(2, 1.1, 20, SIMD2(400, 300))], width: 800, height: 600)
+        let channels = small.format.bytesPerPixel
+        let bytes = small.withUnsafeBytes { bytes in
+            (0..<2_400).flatMap { y in
+                (0..<3_200).flatMap { x in
+                    (0..<channels).map { bytes[y / 4 * small.bytesPerRow + x / 4 * channels + $0] }
+                }
+            }
+        }
+        let large = try PixelBuffer(bytes, width: 3_200, height: 2_400, format: small.format)
+        let (first, second) = (try await catalog.query(for: small), try await catalog.query(for: large))
+        #expect(first.prints == second.prints)
+        let (expected, found) = (try await catalog.search(first), try await catalog.search(second))
+        #expect(expected.map(\.id) == ["c2"] && found.map(\.id) == ["c2"])
+        #expect(expected.map(\.inlierCount) == found.map(\.inlierCount))
+    }
+
     @Test func filtersPassOverVerifiedEntities() async throws {
         let fixture = try CoverFixture()
         let catalog = try Catalog(at: fixture.catalog)
@@ -422,7 +455,9 @@ struct TimeBudgetTests {
         #expect(matches.first?.id == "c1" && isComplete)
         let fixture = try CoverFixture()
         let options = SearchOptions(effort: .prints, budget: TimeBudget(.zero, clock: CountingClock()))
-        let query = try await Catalog(at: fixture.catalog).query(for: CoverFixture.cover(1), options: options)
-        #expect(query.isComplete)
+        let verified = try Catalog(at: fixture.catalog)
+        #expect(try await verified.query(for: CoverFixture.cover(1), options: options).isComplete)
+        let late = try await verified.query(for: CoverFixture.photograph(of: 2).image, options: options)
+        #expect(late.prints.count == 1 && !late.isComplete)
     }
 }
