@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import itertools
 import json
 import os
@@ -434,7 +435,7 @@ class Catalog(Closing):
                 `labels`. Images are those that `search` takes, prints among them. Other keys are attributes: texts,
                 numbers, dates and lists, those of NumPy and pandas, too. An empty text, None, NaN, NA and NaT are
                 absent. An iterator is read as it is indexed, so it may have any number of images in memory, and what
-                came before an error of it stays.
+                was indexed before an error of it stays.
             local_features: whether to extract local features; by default as the command does.
             thumbnails: the long side of thumbnails in pixels, 0 for none.
             prune: whether to remove entities whose images are gone.
@@ -491,8 +492,7 @@ class Catalog(Closing):
             {key: None if is_absent(value) else value for key, value in row.items()}
             for row in rows(entities, lambda key, value: is_absent(value))
         ]
-        # An indexer would make a catalog that is not there.
-        self._catalog()
+        self._require()
         with self._indexer({}) as indexer:
             checked(library().lookalike_indexer_update(indexer, _line(changes)))
 
@@ -509,7 +509,7 @@ class Catalog(Closing):
         """
         one_or_more = [ids] if isinstance(ids, (str, int, np.integer)) else ids
         names = _line(list(dict.fromkeys(map(_id, one_or_more))))
-        self._catalog()
+        self._require()
         with self._indexer({}) as indexer:
             checked(library().lookalike_indexer_remove(indexer, names))
 
@@ -589,6 +589,10 @@ class Catalog(Closing):
             self._handle = handle
         return handle
 
+    def _require(self) -> None:
+        """Raises `LookalikeError` if the catalog is not there, or not any more: an indexer would make one."""
+        self.entities(limit=1)
+
     def _print_dimension(self) -> int:
         return int(json.loads(answer(library().lookalike_catalog_info(self._catalog())))["dimension"])
 
@@ -619,7 +623,8 @@ class _Items:
         """`take` takes the images in memory from a row, whose number problems have after `name`."""
         # The first error comes before a catalog is made.
         self._rows = itertools.chain(list(itertools.islice(table, 1)), table)
-        self._name, self._take_images, self._dimension = name, take, dimension
+        # To ask a catalog takes the longer the more entities it has.
+        self._name, self._take_images, self._dimension = name, take, functools.cache(dimension)
         # What is done is what the library has taken; it says itself what it has stored.
         self._show = None if show is None else lambda done, _: show(done, total)
         # A text, images, and what keeps these; None at the end.
