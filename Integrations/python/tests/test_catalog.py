@@ -128,6 +128,7 @@ class LookupTests(SharedCatalogCase):
         self.assertEqual(ids("year > 1990", words="slow"), [])
         self.assertEqual(ids("has code 316148410X"), ["c0"])
         self.assertEqual(ids(ids=["small", "none", "c1"]), ["small", "c1"])
+        self.assertEqual((ids(ids="small"), ids(ids="none")), (["small"], []))
         self.assertEqual(ids(limit=np.int64(2)), ["c0", "c1"])
         with self.assertRaisesRegex(lookalike.LookalikeError, "give one"):
             ids("year > 1", ids=["c1"])
