@@ -293,6 +293,11 @@ private struct ConditionParser {
         var parts = [texts]
         for value in values where !value.isQuoted && Self.isNumberOrDate(value.text) {
             parts.append(try ordered(field, (value, true), (value, true)))
+            // JSON is stored with all of its digits, also where a `Double` has others.
+            if !FieldValue.isRounded(value.text), let whole = Self.roundedWhole(value.text) {
+                let end = ValueRange.End(whole, isIncluded: true)
+                parts.append(Condition(.whole(field, ValueRange(from: end, to: end))))
+            }
         }
         return parts.count == 1 ? texts : .any(parts)
     }
@@ -300,11 +305,24 @@ private struct ConditionParser {
     /// Whether a value without quotes is compared by what it means. Digits after a zero, and more of them than a number
     /// holds, are a code.
     static func isNumberOrDate(_ text: String) -> Bool {
-        if FieldValue.number(text) == nil { return DateSpan(text) != nil }
+        guard let number = FieldValue.number(text) else { return DateSpan(text) != nil }
         let digits = text.utf8.drop { "+-".utf8.contains($0) }
         let isPadded =
             digits.first == UInt8(ascii: "0") && digits.dropFirst().first.map { (0x30...0x39).contains($0) } == true
-        return !isPadded && digits.count <= 15
+        return !isPadded && (digits.count <= 15 || isExact(text, number) || roundedWhole(text) != nil)
+    }
+
+    /// Whether a text with a point is how a number is written, such as `0.30000000000000004`, and not one near to it.
+    private static func isExact(_ text: String, _ number: Double) -> Bool {
+        text.contains(".") && Decimal(string: text) == Decimal(string: "\(number)") && !FieldValue.isRounded(text)
+    }
+
+    /// The whole number of 64 bits that a text with a point is, such as `1.152921504606847e+18`, if a `Double` rounds
+    /// it.
+    private static func roundedWhole(_ text: String) -> Int64? {
+        guard text.contains("."), let decimal = Decimal(string: text), let whole = Int64("\(decimal)")
+        else { return nil }
+        return Int64(exactly: Double(whole)) == whole ? nil : whole
     }
 
     /// Reads `a..b`; a `<` beside the dots leaves out that end.

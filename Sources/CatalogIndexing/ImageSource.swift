@@ -315,7 +315,7 @@ struct FolderScan: Sequence, IteratorProtocol {
             return .failure(
                 IndexProblem(
                     subject: path,
-                    reason: "has the same id “\(id)” as \(first.origin); the one that was indexed first is kept. "
+                    reason: "has the same id “\(id)” as \(first.origin), and one of them alone can have it. "
                         + "Rename one of them."))
         }
         // A broken link is an item too: reading it reports the reason.

@@ -258,7 +258,10 @@ struct SearchRun {
         if hasTime() { rectified = try await search.compareLikeness(rectified, among: candidates, in: image) }
         rectified = try await search.withLeads(rectified, threshold: threshold)
         if hasTime() { rectified = try await search.withCopies(rectified, among: candidates) }
+        // What a code or a text names is a match, whatever the image shows besides.
+        let likely = named.filter { $0.isNamedByCode || $0.textProbability >= MatchBounds.accepted.minConfidence }
         let surplus = search.surplus(of: rectified, mostObjects: options.maxObjects, threshold: threshold ?? 2)
+            .subtracting(likely.map(\.entity))
         try search.state.check()
         return CatalogQuery(
             prints: search.prints, matchThreshold: threshold, coefficients: search.model.confidence,

@@ -174,8 +174,10 @@ final class OpenDerivedFile<File: DerivedFile>: Sendable {
     /// file meanwhile.
     func current() throws -> File {
         try state.withLock { state in
-            if let found = FileIdentity(store.url), found != state.file.contents.file.identity, found != state.rejected
-            {
+            let found = FileIdentity(store.url)
+            // Without its folder a catalog would find nothing, where nothing else is read.
+            if found == nil, FileStamp.isMissing(store.folder.database.path) { throw store.folder.error(.missing) }
+            if let found, found != state.file.contents.file.identity, found != state.rejected {
                 // A file of an earlier state than what was made in private memory is of no use.
                 if let newer = try store.usable(),
                     newer.isCurrent || newer.file.header.revision.number > state.file.header.revision.number

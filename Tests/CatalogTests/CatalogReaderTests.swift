@@ -157,6 +157,9 @@ struct CatalogReaderTests {
         let missing = CatalogError(subject: url.path, reason: .missing)
         await #expect(throws: missing) { try await catalog.entities(for: ids) }
         await #expect(throws: CatalogError.self) { try await catalog.search(matching: image) }
+        await #expect(throws: missing, "an image of nothing in it") {
+            try await catalog.search(matching: SampleImage.shapes(seed: 900))
+        }
         try FileManager.default.copyItem(at: other.catalog, to: url)
         let replaced = await #expect(throws: CatalogError.self) { try await catalog.entities(for: ids) }
         #expect(replaced?.description.contains("another catalog is at its path now") == true)

@@ -10,6 +10,12 @@ struct ConditionTests {
         "'tis", "it's", "''", "all", "any", "is", "has", "inf", "number",
     ]
 
+    /// The field is a whole number that a `Double` rounds.
+    private static func whole(_ name: String, _ value: Int64) -> Condition {
+        let end = ValueRange.End(value, isIncluded: true)
+        return Condition(.whole(.attribute(name), ValueRange(from: end, to: end)))
+    }
+
     @Test(arguments: [
         ("", Condition.everything),
         ("type = album", .isAnyOf(.type, ["album"])),
@@ -84,6 +90,24 @@ struct ConditionTests {
                         .attribute("taken"),
                         ValueRange(from: .init("1969-07", isIncluded: true), to: .init("1969-07", isIncluded: true))),
                 ]))
+        ),
+        (
+            "n in (0.30000000000000004, 1.152921504606847e+18, 1152921504606846976)",
+            .any([
+                .isAnyOf(
+                    .attribute("n"), ["0.30000000000000004", "1.152921504606847e+18", "1152921504606846976"]),
+                EntityField.attribute("n").isIn(0.30000000000000004...0.30000000000000004),
+                EntityField.attribute("n").isIn(1.152921504606847e+18...1.152921504606847e+18),
+                whole("n", 1_152_921_504_606_847_000),
+            ])
+        ),
+        (
+            "n = 9007199254740993.0",
+            .any([.isAnyOf(.attribute("n"), ["9007199254740993.0"]), whole("n", 9_007_199_254_740_993)])
+        ),
+        (
+            "n in (99999999999999999999.0, 0.123456789012345678901)",
+            .isAnyOf(.attribute("n"), ["99999999999999999999.0", "0.123456789012345678901"])
         ),
         ("type = 3", .isAnyOf(.type, ["3"])),
         ("has code 978-3-16-148410-0", .hasCode(["978-3-16-148410-0"])),

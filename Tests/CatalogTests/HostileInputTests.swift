@@ -217,6 +217,17 @@ struct HostileInputTests {
         #expect(problems.allSatisfy { $0.reason.contains("the same id “a” as \(folder.file("images/a.b").path)") })
     }
 
+    @Test func nothingIsCalledIndexedBesideAnUnreadableImageOfItsID() throws {
+        let folder = try TemporaryFolder()
+        try folder.write(Data([0xFF, 0xD8, 0xFF]), to: "images/a.jpg")
+        try folder.write(SampleImage.blocks(seed: 1).pngData(), to: "images/a.png")
+        let report = try CatalogIndexer(at: folder.file("catalog")).index(
+            ImageSource.entries(at: folder.file("images")))
+        #expect((report.added, report.failed) == (0, 2))
+        let reason = "has the same id “a” as \(folder.file("images/a.jpg").path), and one of them alone can have it. "
+        #expect(report.problems.map(\.reason).contains(reason + "Rename one of them."))
+    }
+
     @Test func anIDStaysWithItsImageWhenANeighborComesOrGoes() throws {
         let folder = try TemporaryFolder()
         let (images, url) = (folder.file("images"), folder.file("catalog"))
@@ -233,7 +244,7 @@ struct HostileInputTests {
             let report = try index()
             #expect((report.unchanged, report.failed, report.updated) == (1, 1, 0))
             #expect(report.problems.first?.description.contains("a.png: has the same id “a” as") == true)
-            #expect(report.problems.first?.description.contains("/a.jpg; ") == true && report.notes.isEmpty)
+            #expect(report.problems.first?.description.contains("/a.jpg, ") == true && report.notes.isEmpty)
         }
         try FileManager.default.removeItem(at: images.appendingPathComponent("a.png"))
         let report = try index()

@@ -50,6 +50,14 @@ struct ProductCodeTests {
         let both = try await catalog.search(matching: photograph, options: SearchOptions(codes: ["SHELF 7"]))
         #expect(Set(both.map(\.id)) == ["c0", "c4"])
 
+        // What a code names is no surplus of the objects that are wanted.
+        let (two, _) = CoverFixture.photograph([(0, 0.8, 20, SIMD2(180, 240)), (3, 0.6, 300, SIMD2(460, 240))])
+        for code in ["4006381333931", "9780306406157"] {
+            let found = try await catalog.search(
+                matching: two, options: SearchOptions(maxObjects: 1, codes: [code]))
+            #expect(found.contains { $0.isNamedByCode && $0.outline != nil }, "\(code)")
+        }
+
         // The condition holds for codes as well.
         let options = SearchOptions(condition: .isAnyOf(.type, ["first"]), codes: ["SHELF 7", "9780306406157"])
         #expect(Set(try await catalog.search(matching: photograph, options: options).map(\.id)) == ["c0", "c2"])

@@ -128,6 +128,7 @@ class LookupTests(SharedCatalogCase):
         self.assertEqual(ids("year > 1990", words="slow"), [])
         self.assertEqual(ids("has code 316148410X"), ["c0"])
         self.assertEqual(ids(ids=["small", "none", "c1"]), ["small", "c1"])
+        self.assertEqual((ids(ids="small"), ids(ids="none")), (["small"], []))
         self.assertEqual(ids(limit=np.int64(2)), ["c0", "c1"])
         with self.assertRaisesRegex(lookalike.LookalikeError, "give one"):
             ids("year > 1", ids=["c1"])
@@ -188,10 +189,20 @@ class LookupTests(SharedCatalogCase):
             self.assertEqual(catalog.entities(ids=["c1"])[0].get("title"), None)
             self.assertEqual(catalog.search(covers(1)[0])[0].id, "c0")
         other = lookalike.Catalog(os.path.join(self.folder, "none"))
-        for change in (lambda: other.update([{"id": "a"}]), lambda: other.remove("a")):
-            with self.assertRaisesRegex(lookalike.LookalikeError, "holds no catalog"):
-                change()
-        self.assertFalse(os.path.exists(other.path))
+        gone = lookalike.Catalog(os.path.join(self.folder, "gone"))
+        gone.merge(self.catalog)
+        self.assertEqual(gone.search(covers(1)[0])[0].id, "c0")
+        shutil.rmtree(gone.path)
+        for each in (other, gone):
+            for call in (
+                lambda each=each: each.update([{"id": "a"}]),
+                lambda each=each: each.remove("a"),
+                # An image of nothing in the catalog.
+                lambda each=each: each.search(drawn(9)),
+            ):
+                with self.assertRaisesRegex(lookalike.LookalikeError, "holds no catalog"):
+                    call()
+            self.assertFalse(os.path.exists(each.path))
 
 
 class ReportTests(unittest.TestCase):

@@ -188,6 +188,11 @@ class CatalogTests(CatalogCase):
         results = list(self.catalog.search_all([*photos, b"none"]))
         self.assertTrue(all(isinstance(result, list) for result in results[:-1]))
         self.assertIsInstance(results[-1], lookalike.ImageError)
+        # The letters of a path, and the rows of pixels, are no images.
+        self.assertEqual(list(self.catalog.search_all(photos[0])), results[:1])
+        self.assertEqual(len(list(self.catalog.search_all(drawn(3)))), 1)
+        in_folder = self.catalog.search_all(os.path.dirname(covers()[3]), effort="prints")
+        self.assertEqual([found[0].image for found in in_folder], covers())
 
     def test_an_image_that_an_iterator_changes(self) -> None:
         pictures = [drawn(number) for number in range(12)]

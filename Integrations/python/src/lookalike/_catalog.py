@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import itertools
 import json
 import os
@@ -21,6 +22,7 @@ from numpy.typing import ArrayLike
 
 from lookalike._closing import Closing
 from lookalike._conditions import Condition, condition_text
+from lookalike._engine import several
 from lookalike._errors import ImageError, LookalikeError
 from lookalike._images import ImageSource, held, is_in_memory
 from lookalike._library import Handle, NextItem, answer, checked, interruptible, library
@@ -191,7 +193,7 @@ class Catalog(Closing):
 
     def search_all(
         self,
-        images: Iterable[ImageSource],
+        images: ImageSource | Iterable[ImageSource],
         *,
         limit: int = 10,
         effort: str = "standard",
@@ -203,12 +205,13 @@ class Catalog(Closing):
             for path, result in zip(paths, catalog.search_all(paths)):
                 print(path, result if isinstance(result, ImageError) else [match.id for match in result])
 
-        Images are taken from the iterable as they are needed. The arguments are those of `search`, and so are the
-        errors that end all searches: `LookalikeError`, `TypeError` and `ValueError`.
+        Images are taken from the iterable as they are needed; a folder is all images below it, in the order of their
+        paths. The arguments are those of `search`, and so are the errors that end all searches: `LookalikeError`,
+        `TypeError` and `ValueError`.
         """
         return self._search_all(images, _search_options(limit, effort, where, min_confidence))
 
-    def _search_all(self, images: Iterable[ImageSource], options: bytes) -> Iterator[Matches | ImageError]:
+    def _search_all(self, images: Any, options: bytes) -> Iterator[Matches | ImageError]:
         workers = self._jobs or os.cpu_count() or 1
         searches: deque[Future[Matches]] = deque()
 
@@ -220,7 +223,9 @@ class Catalog(Closing):
 
         pool = ThreadPoolExecutor(workers, thread_name_prefix="lookalike")
         try:
-            for image in images:
+            # The rows of an array of floats are prints.
+            are_prints = isinstance(images, np.ndarray) and images.dtype.kind == "f"
+            for image in images if are_prints else several(images):
                 try:
                     searches.append(pool.submit(self._search, held(image), options, _path_alone(image)))
                 except (ImageError, TypeError) as error:
@@ -291,7 +296,7 @@ class Catalog(Closing):
         where: str | Condition | None = None,
         *,
         words: str | None = None,
-        ids: Iterable[str | int] | None = None,
+        ids: str | int | Iterable[str | int] | None = None,
         limit: int | None = None,
     ) -> Entities:
         """Returns entities: all of them, those that satisfy a condition, have words, or have some ids.
@@ -304,7 +309,8 @@ class Catalog(Closing):
             where: a condition, as for `search`.
             words: words of the title, the subtitle or the labels; the last one may be incomplete. The best match comes
                 first; without it, the entities are in the catalog's order.
-            ids: the ids, in whose order the entities are returned, without unknown ones; instead of the others.
+            ids: the ids, in whose order the entities are returned, without unknown ones, or a single one; instead of
+                the others.
             limit: the maximum number of entities.
 
         Raises:
@@ -314,7 +320,7 @@ class Catalog(Closing):
         if words is not None:
             options["text"] = text("words", words)
         if ids is not None:
-            options["ids"] = [_id(each) for each in ids]
+            options["ids"] = _ids(ids)
         found = answer(library().lookalike_catalog_list(self._catalog(), _options(options, where)))
         return Entities(json.loads(found), self)
 
@@ -434,7 +440,7 @@ class Catalog(Closing):
                 `labels`. Images are those that `search` takes, prints among them. Other keys are attributes: texts,
                 numbers, dates and lists, those of NumPy and pandas, too. An empty text, None, NaN, NA and NaT are
                 absent. An iterator is read as it is indexed, so it may have any number of images in memory, and what
-                came before an error of it stays.
+                was indexed before an error of it stays.
             local_features: whether to extract local features; by default as the command does.
             thumbnails: the long side of thumbnails in pixels, 0 for none.
             prune: whether to remove entities whose images are gone.
@@ -491,8 +497,7 @@ class Catalog(Closing):
             {key: None if is_absent(value) else value for key, value in row.items()}
             for row in rows(entities, lambda key, value: is_absent(value))
         ]
-        # An indexer would make a catalog that is not there.
-        self._catalog()
+        self._require()
         with self._indexer({}) as indexer:
             checked(library().lookalike_indexer_update(indexer, _line(changes)))
 
@@ -507,9 +512,8 @@ class Catalog(Closing):
         Raises:
             LookalikeError: if an id is unknown, or the catalog cannot be written.
         """
-        one_or_more = [ids] if isinstance(ids, (str, int, np.integer)) else ids
-        names = _line(list(dict.fromkeys(map(_id, one_or_more))))
-        self._catalog()
+        names = _line(list(dict.fromkeys(_ids(ids))))
+        self._require()
         with self._indexer({}) as indexer:
             checked(library().lookalike_indexer_remove(indexer, names))
 
@@ -589,6 +593,10 @@ class Catalog(Closing):
             self._handle = handle
         return handle
 
+    def _require(self) -> None:
+        """Raises `LookalikeError` if the catalog is not there, or not any more: an indexer would make one."""
+        self.entities(limit=1)
+
     def _print_dimension(self) -> int:
         return int(json.loads(answer(library().lookalike_catalog_info(self._catalog())))["dimension"])
 
@@ -619,7 +627,8 @@ class _Items:
         """`take` takes the images in memory from a row, whose number problems have after `name`."""
         # The first error comes before a catalog is made.
         self._rows = itertools.chain(list(itertools.islice(table, 1)), table)
-        self._name, self._take_images, self._dimension = name, take, dimension
+        # To ask a catalog takes the longer the more entities it has.
+        self._name, self._take_images, self._dimension = name, take, functools.cache(dimension)
         # What is done is what the library has taken; it says itself what it has stored.
         self._show = None if show is None else lambda done, _: show(done, total)
         # A text, images, and what keeps these; None at the end.
@@ -732,6 +741,11 @@ def _is_image(key: str, value: Any) -> bool:
 
 def _id(value: Any) -> str:
     return str(value) if isinstance(value, (int, np.integer)) else text("an id", value)
+
+
+def _ids(ids: Any) -> list[str]:
+    """Ids, or a single one: the characters of a text are none."""
+    return [_id(ids)] if isinstance(ids, (str, int, np.integer)) else list(map(_id, ids))
 
 
 def _line(value: Any) -> bytes:

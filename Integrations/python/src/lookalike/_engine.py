@@ -149,9 +149,9 @@ class Engine(HasWorker):
             LookalikeError: if the engine fails.
             TypeError: for what is no image.
         """
-        several = _several(images)
+        given = several(images)
         with shown(progress) as show:
-            prints = self._prints(several, (lambda done: show(done, count(several))) if show else lambda done: None)
+            prints = self._prints(given, (lambda done: show(done, count(given))) if show else lambda done: None)
         return np.stack(prints) if prints else np.empty((0, self.dimension), np.float32)
 
     def _prints(self, images: Iterable[Any], show: Callable[[int], Any]) -> list[NDArray[np.float32]]:
@@ -206,7 +206,7 @@ class Engine(HasWorker):
         if limit is not None:
             options["limit"] = whole_number("limit", limit)
         found: list[list[Label]] = []
-        rest = iter(_several(images))
+        rest = iter(several(images))
         while part := list(map(held, itertools.islice(rest, _IMAGES_AT_ONCE))):
             for row in model.label(part, json.dumps(options).encode()):
                 found.append([Label(each["label"], each["distance"], each.get("probability")) for each in row])
@@ -268,7 +268,7 @@ class Engine(HasWorker):
         added = unchanged = 0
 
         def paths() -> Iterator[str]:
-            for path in _several(images):
+            for path in several(images):
                 if isinstance(path, (str, os.PathLike)):
                     yield absolute_path(path)
                 else:
@@ -331,7 +331,7 @@ class Engine(HasWorker):
             header["localFeatures"] = True
         if thumbnail:
             header["thumbnail"] = whole_number("thumbnail", thumbnail)
-        return self._computed(image_requests(header, _several(images)))
+        return self._computed(image_requests(header, several(images)))
 
     def _computed(self, requests: Iterable[Request | ImageError]) -> Iterator[Computed | ImageError]:
         for result in self._answers(requests):
@@ -343,7 +343,7 @@ class Engine(HasWorker):
         super().close()
 
 
-def _several(images: Any) -> Iterable[Any]:
+def several(images: Any) -> Iterable[Any]:
     """Images as an iterable: those of a folder, or one alone."""
     if isinstance(images, (str, os.PathLike)) and os.path.isdir(images):
         found = answer(library().lookalike_folder_images(os.fsencode(absolute_path(images))))
