@@ -23,6 +23,9 @@ enum Source: Sendable {
             try check((0...limit).contains(source.size), "a file of \(source.size) bytes: it has at most \(limit)")
             self = .data(Data(bytes: bytes, count: source.size))
         } else if let print = source.print {
+            try check(
+                source.size == model.dimension,
+                "a print of the catalog has \(model.dimension) numbers, not \(source.size)")
             let vector = Array(UnsafeBufferPointer(start: print, count: model.dimension))
             if let place = vector.firstIndex(where: { !$0.isFinite }) {
                 throw InterfaceError("the print has \(vector[place]) in component \(place), counted from 0")

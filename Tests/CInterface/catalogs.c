@@ -83,12 +83,18 @@ static void check_forms(const char *folder) {
     lookalike_image *image = lookalike_image_read(cover("borrowed-light"), NULL);
     lookalike_image *other = lookalike_image_read(cover("concrete-gardens"), model);
     CHECK(image && other);
-    float *print = malloc((size_t)lookalike_model_dimension(model) * sizeof *print);
+    size_t dimension = (size_t)lookalike_model_dimension(model);
+    float *print = malloc(dimension * sizeof *print);
     CHECK(lookalike_model_embed(model, (const lookalike_image *const *)&other, 1, 0, print));
-    const lookalike_source forms[] = {
-        {.bytes = bytes, .size = size}, {.image = image}, {.print = print}, {.path = cover("copper-horizon")}};
-    const lookalike_source wrong[] = {
-        {0}, {.bytes = bytes, .size = size, .print = print}, {.bytes = bytes, .size = 20}, {.path = "/no/such.jpg"}};
+    const lookalike_source forms[] = {{.bytes = bytes, .size = size},
+                                      {.image = image},
+                                      {.print = print, .size = dimension},
+                                      {.path = cover("copper-horizon")}};
+    const lookalike_source wrong[] = {{0},
+                                      {.bytes = bytes, .size = size, .print = print},
+                                      {.bytes = bytes, .size = 20},
+                                      {.path = "/no/such.jpg"},
+                                      {.print = print, .size = dimension - 1}};
     const lookalike_item items[] = {
         {"{\"id\": \"bytes\", \"title\": \"Arcade Hymns\", \"year\": 1998, \"gtin\": \"4006381333931\"}", forms, 1},
         {"{\"id\": \"pixels\", \"type\": \"album\", \"year\": 2001, \"image\": \"kept as it is\"}", forms + 1, 1},
@@ -104,12 +110,13 @@ static void check_forms(const char *folder) {
         {"{\"id\": \"both\"}", wrong + 1, 1},
         {"{\"id\": \"cut\"}", wrong + 2, 1},
         {"{\"id\": \"missing\"}", wrong + 3, 1},
+        {"{\"id\": \"short\"}", wrong + 4, 1},
         {"{\"id\": \"negative\"}", forms, -1},
         {"{\"id\": \"null\"}", NULL, 1},
     };
-    char *report = index_items(indexer, items, 16, "{\"jobs\": 2}");
+    char *report = index_items(indexer, items, 17, "{\"jobs\": 2}");
     CHECK(report && strstr(report, "\"added\":6,") && !strstr(report, "removed"));
-    for (int item = 6; item < 16; item += 1)
+    for (int item = 6; item < 17; item += 1)
         CHECK(strstr(report, text("\"subject\":\"entity %d, counted from 0\"", item)));
     CHECK(strstr(report, "as entity 0, counted from 0") && strstr(report, "/no/such.jpg"));
     lookalike_string_free(report);

@@ -52,7 +52,7 @@ class MemoryTests(CatalogCase):
         self.assertEqual(self.catalog.search(paths[3], effort="prints")[0].id, "print")
         self.assertEqual({match.id for match in self.catalog.search(data)}, {"bytes", "file"})
         self.assertTrue(self.catalog.search(paths[1])[0].mirrored)
-        with self.assertRaisesRegex(ValueError, "has 256 numbers, not 3"):
+        with self.assertRaisesRegex(lookalike.LookalikeError, "has 256 numbers, not 3"):
             self.catalog.search(np.zeros(3, np.float32))
         with self.assertRaisesRegex(lookalike.LookalikeError, "nan in component 0"):
             self.catalog.search(np.full(256, np.nan))

@@ -239,8 +239,9 @@ typedef struct lookalike_catalog lookalike_catalog;
 typedef struct lookalike_source {
     // The path of an image file.
     const char *path;
-    // The bytes of an image file, and their number.
+    // The bytes of an image file.
     const void *bytes;
+    // The number of the bytes, or of the numbers of the print.
     size_t size;
     const lookalike_image *image;
     // A feature print that the catalog's model has made: lookalike_model_dimension numbers of a unit vector.

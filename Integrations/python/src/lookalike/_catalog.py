@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import functools
 import itertools
 import json
 import os
@@ -285,7 +284,7 @@ class Catalog(Closing):
         if image is None:
             found = answer(search(handle, None, options))
         else:
-            with sources([image], self._print_dimension) as (source,):
+            with sources([image]) as (source,):
                 subject = os.fsdecode(source.path or b"image")
                 found = answer(search(handle, ctypes.byref(source), options), subject)
         # A file object is at its end.
@@ -415,7 +414,7 @@ class Catalog(Closing):
         given = _labeled_queries(queries) if isinstance(queries, (str, os.PathLike)) else queries
         handle = self._catalog()
         with shown(progress) as show:
-            items = _Items(rows(given, _is_label), "query", _take_query, self._print_dimension, show, count(given))
+            items = _Items(rows(given, _is_label), "query", _take_query, show, count(given))
             call = library().lookalike_catalog_evaluate
             return _evaluation(json.loads(items.run(lambda give: call(handle, give, None, _options(options)))), items)
 
@@ -474,7 +473,7 @@ class Catalog(Closing):
                 for _ in rows(source, _is_image):
                     pass
             table = rows(source, _is_image)
-            items = _Items(table, "entity", _take_images, self._print_dimension, show, count(source))
+            items = _Items(table, "entity", _take_images, show, count(source))
             with self._indexer(indexer_options) as indexer:
                 call = library().lookalike_indexer_index
                 report = _report(items.run(lambda give: call(indexer, give, None, _options(options))))
@@ -597,9 +596,6 @@ class Catalog(Closing):
         """Raises `LookalikeError` if the catalog is not there, or not any more: an indexer would make one."""
         self.entities(limit=1)
 
-    def _print_dimension(self) -> int:
-        return int(json.loads(answer(library().lookalike_catalog_info(self._catalog())))["dimension"])
-
     def _indexer(self, options: dict[str, Any]) -> Handle:
         """The catalog, open for changes until the handle is let go."""
         path, model = os.fsencode(self.path), self._model()
@@ -620,15 +616,13 @@ class _Items:
         table: Iterator[dict[str, Any]],
         name: str,
         take: Callable[[dict[str, Any]], list[Any]],
-        dimension: Callable[[], int],
         show: Show | None,
         total: int | None,
     ) -> None:
         """`take` takes the images in memory from a row, whose number problems have after `name`."""
         # The first error comes before a catalog is made.
         self._rows = itertools.chain(list(itertools.islice(table, 1)), table)
-        # To ask a catalog takes the longer the more entities it has.
-        self._name, self._take_images, self._dimension = name, take, functools.cache(dimension)
+        self._name, self._take_images = name, take
         # What is done is what the library has taken; it says itself what it has stored.
         self._show = None if show is None else lambda done, _: show(done, total)
         # A text, images, and what keeps these; None at the end.
@@ -676,7 +670,7 @@ class _Items:
         try:
             images = self._take_images(row)
             line = _line(row)
-            return line, stack.enter_context(sources(list(map(held, images)), self._dimension)), stack
+            return line, stack.enter_context(sources(list(map(held, images)))), stack
         except UnicodeEncodeError:
             self._reasons[name] = _HALF
         except ImageError as error:

@@ -6,7 +6,7 @@ import contextlib
 import ctypes
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -105,23 +105,20 @@ def resized(handle: Any, width: int, height: int) -> NDArray[np.uint8]:
 
 
 @contextlib.contextmanager
-def sources(images: list[Any], dimension: Callable[[], int]) -> Iterator[Any]:
+def sources(images: list[Any]) -> Iterator[Any]:
     """Images and prints as an array of what the library takes.
 
     Raises:
         ImageError: if an image cannot be used.
         TypeError: for what is no image.
-        ValueError: for a print of another length.
     """
     array = (Source * len(images))()
     with contextlib.ExitStack() as stack:
         for source, image in zip(array, images):
             if is_print(image):
-                if len(image) != dimension():
-                    raise ValueError(f"a print of the catalog has {dimension()} numbers, not {len(image)}")
                 numbers = np.ascontiguousarray(image, np.float32)
                 stack.callback(len, numbers)
-                source.print = numbers.ctypes.data
+                source.print, source.size = numbers.ctypes.data, len(numbers)
                 continue
             pixels = plain_pixels(image)
             if pixels is None:
