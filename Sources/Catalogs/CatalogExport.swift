@@ -151,7 +151,8 @@ private struct ExportedFeatures: Encodable {
 
     /// The line. An encoder takes a millisecond for a thousand numbers, ten times as long as their descriptions.
     func text(with features: LocalFeatures) throws -> String {
-        var text = String(try JSONLine.text(self).dropLast())
+        var text = try JSONLine.text(self)
+        text.removeLast()
         text.reserveCapacity(text.utf8.count + 64 * features.keypoints.count)
         var separator = ",\"keypoints\":[["
         for keypoint in features.keypoints {

@@ -25,5 +25,5 @@ package enum NumPyFile {
         return data
     }
 
-    static func data(_ row: [Float]) -> Data { row.map(\.bitPattern.littleEndian).withUnsafeBytes { Data($0) } }
+    static func data(_ row: [Float]) -> Data { row.map { $0.bitPattern.littleEndian }.withUnsafeBytes { Data($0) } }
 }
