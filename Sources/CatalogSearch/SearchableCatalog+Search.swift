@@ -198,7 +198,7 @@ extension SearchableCatalog {
         let overview =
             isVerified
             ? reduced(image, longSide: Self.overviewSide)
-            : options.crops == nil ? QueryEmbedder.overview(of: original, for: model) : nil
+            : options.crops == nil ? QueryEmbedder.overview(of: original, for: model) : original
         let cropsInDoubt = isVerified ? QueryCrops(centerFractions: [1, 0.72], localizedCrops: 1) : .localized
         // Without a threshold no print is sure.
         let canBeSure = isVerified || model.matchThreshold != nil
@@ -213,13 +213,13 @@ extension SearchableCatalog {
             : extractor.map { extractor in
                 measured(options.timings, .features) {
                     LocalFeatureQuery(
-                        extractor.queryFeatures(of: overview ?? image, detail: .query, cancellation: cancellation),
+                        extractor.queryFeatures(of: overview, detail: .query, cancellation: cancellation),
                         model: extractor.model)
                 }
             }
         try cancellation.check()
         return AnalyzedImage(
-            original: original, image: image, overview: overview ?? image, effort: effort, embedded: embedded,
+            original: original, image: image, overview: overview, embedded: embedded,
             cropsInDoubt: options.crops == nil && canBeSure ? cropsInDoubt : nil, features: features,
             isComplete: hasTime)
     }
@@ -259,7 +259,6 @@ package struct AnalyzedImage: Sendable {
     let image: PixelBuffer
     /// The image, reduced to what all other stages need.
     let overview: PixelBuffer
-    let effort: SearchEffort
     let embedded: EmbeddedQuery
     /// The crops to embed if these find little; nil for no others.
     let cropsInDoubt: QueryCrops?
