@@ -8,14 +8,16 @@ EXTRAS_FLAGS = -c release --scratch-path $(EXTRAS_BUILD) --disable-build-manifes
 # How the package in the root is built, by the scripts too. With SHARED=1, as in CI, it has the folder and the traits of
 # those in Extras, so that the core is built once for all; it needs their libraries then. The manifests read
 # LOOKALIKE_SHARED.
-export BUILD_FLAGS = $(if $(SHARED),$(EXTRAS_FLAGS),-c release)
+export BUILD_FLAGS = $(if $(SHARED),$(EXTRAS_FLAGS),-c release $(STATIC_FLAGS))
+# Swift's libraries within each program, which then starts in half the time. Libraries need the second flag.
+STATIC_FLAGS = $(if $(filter Linux,$(shell uname)),--static-swift-stdlib -Xswiftc -static-stdlib)
 export LOOKALIKE_SHARED = $(if $(SHARED),1)
 # These are about the default traits alone, or those of the macros.
 plain live-catalog test-macros apple-examples test-by-url: export LOOKALIKE_SHARED =
 # The core with default traits, in “.build”: with SHARED=1 nothing else has it, and a debug build is soon made.
-PLAIN_FLAGS = $(if $(SHARED),-c debug -debug-info-format none -Xcc -O2,-c release)
-# In release, like the build: the tests run networks and resize large images. Testable imports would compile
-# everything a second time with other flags, and no test needs them.
+PLAIN_FLAGS = $(if $(SHARED),-c debug -debug-info-format none -Xcc -O2 $(STATIC_FLAGS),$(BUILD_FLAGS))
+# In release: the tests run networks and resize large images. Testable imports would compile everything a second time
+# with other flags, and no test needs them.
 TEST_FLAGS = --disable-testable-imports
 # The macros and what uses them: swift-syntax takes ten minutes to optimize, on one core.
 MACRO_FLAGS = -c debug --scratch-path .build-macros --disable-build-manifest-caching \
@@ -85,6 +87,8 @@ build: dependencies
 
 test: test-core test-macros
 
+# The tests of all packages share one build of the core. It has Swift's libraries as Swift Testing has them, beside it.
+test-core: SHARED = 1
 # Those that run commands do so one after another: all tests at once have thousands of files open, and with more than
 # some 1,300 Process of Foundation may crash (swift-corelibs-foundation, pull request 5472).
 test-core: extra-dependencies
@@ -220,13 +224,13 @@ bench:
 
 # In the folder of the command's build, whose core it has.
 bench-quick: dependencies
-	swift package --package-path Benchmarks --scratch-path .build benchmark --no-progress
+	swift package $(STATIC_FLAGS) --package-path Benchmarks --scratch-path .build benchmark --no-progress
 	@rm -f .build/release.yaml # The plan is that of the benchmarks.
 
 # Many searches in flight: throughput, how late other tasks are, and how long a cancelled search goes on.
 bench-concurrency: dependencies
-	swift build -c release --package-path Benchmarks --scratch-path .build --disable-build-manifest-caching \
-		--product Concurrency
+	swift build -c release $(STATIC_FLAGS) --package-path Benchmarks --scratch-path .build \
+		--disable-build-manifest-caching --product Concurrency
 	@rm -f .build/release.yaml # The plan is that of the benchmarks.
 	cd Benchmarks && for run in "878 128 standard" "200000 256 prints" "1000000 128 prints"; do \
 		../.build/release/Concurrency $$run; done
