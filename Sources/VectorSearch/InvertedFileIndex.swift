@@ -93,7 +93,7 @@ extension InvertedFileIndex {
     /// The recall without another one: 0.99.
     public static var defaultRecall: Double { 0.99 }
 
-    /// The `k` nearest rows of each query: the same as of each alone. The lists to look at are found for all at once.
+    /// The `k` nearest rows of each query: the same as of each alone.
     ///
     /// - Precondition: the queries are finite and have the matrix's dimension.
     public func nearest(
@@ -105,22 +105,12 @@ extension InvertedFileIndex {
         guard let limits = limits(recall: recall, k: k, among: nil) else {
             return ExactSearch(matrix, simd: kernels).nearest(toEach: queries, k: k, threads: threads)
         }
-        let size = min(Self.queriesAtOnce, (queries.count - 1) / max(threads, 1) + 1)
-        let parts = stride(from: 0, to: queries.count, by: size).map { queries[$0..<min($0 + size, queries.count)] }
-        return concurrentMap(parts.count, threads: threads) { part in
-            let rotated = parts[part].map { contents.rotated($0, kernels: kernels) }
-            let lists = ExactSearch(contents.centroids, simd: kernels).nearest(
-                toEach: rotated, k: limits.firstLists, threads: 1)
-            return zip(parts[part], zip(rotated, lists)).map { vector, found in
-                let query = InvertedFileScan.Query(vector, rotated: found.0, lists: found.1)
-                return nearest(toAnyOf: [query], k: k, recall: recall, within: limits, among: nil, cancellation: .none)
-                    ?? ExactSearch(matrix, simd: kernels).nearest(to: vector, k: k, threads: 1)
-            }
-        }.flatMap(\.self)
+        return concurrentMap(queries.count, threads: threads) { index in
+            nearest(
+                toAnyOf: [queries[index]], k: k, recall: recall, within: limits, among: nil, cancellation: .none)
+                ?? ExactSearch(matrix, simd: kernels).nearest(to: queries[index], k: k, threads: 1)
+        }
     }
-
-    /// Queries whose lists are found together: enough for the kernels of batches, and parts for all threads.
-    private static let queriesAtOnce = 32
 
     /// The `k` rows nearest to any of several queries. A row's distance is its minimum distance over the queries.
     ///
@@ -144,20 +134,14 @@ extension InvertedFileIndex {
                 toAnyOf: queries, k: k, among: rows, cancellation: cancellation)
         }
         guard let limits = limits(recall: recall, k: k, among: rows) else { return compared() }
-        let lists = ExactSearch(contents.centroids, simd: kernels)
-        let prepared = queries.map { vector in
-            let rotated = contents.rotated(vector, kernels: kernels)
-            return InvertedFileScan.Query(
-                vector, rotated: rotated, lists: lists.nearest(to: rotated, k: limits.firstLists, threads: 1))
-        }
         return nearest(
-            toAnyOf: prepared, k: k, recall: recall, within: limits, among: rows, cancellation: cancellation)
+            toAnyOf: queries, k: k, recall: recall, within: limits, among: rows, cancellation: cancellation)
             ?? compared()
     }
 
     /// Nil if comparing the allowed rows takes less than going on.
     private func nearest(
-        toAnyOf queries: [InvertedFileScan.Query], k: Int, recall: Double, within limits: ScanLimits,
+        toAnyOf queries: [[Float]], k: Int, recall: Double, within limits: ScanLimits,
         among rows: [Range<Int>]?, cancellation: Cancellation
     ) -> [Neighbor]? {
         var scan = InvertedFileScan(
@@ -179,8 +163,7 @@ extension InvertedFileIndex {
         // A filter makes all rows in a list a cost for the few that are allowed, so less is spent on trying.
         let mostWork = allowed * ScanLimits.workOfComparing / (rows == nil ? 2 : 4)
         guard lists.mean * matrix.rowCount / listCount < mostWork / 2 else { return nil }
-        return ScanLimits(
-            allowed: allowed, lists: lists, firstLists: min(listCount, 4 * lists.mean + 32), mostWork: mostWork)
+        return ScanLimits(allowed: allowed, lists: lists, mostWork: mostWork)
     }
 }
 
@@ -189,8 +172,6 @@ private struct ScanLimits {
     /// The rows to search.
     let allowed: Int
     let lists: ListLimits
-    /// The nearest lists that are found first, which most searches need no more of.
-    let firstLists: Int
     /// The work after which comparing the allowed rows is better: so a search takes at most half as long again. The
     /// unit is a 1-bit code.
     let mostWork: Int
@@ -203,15 +184,16 @@ private struct ScanLimits {
 
 /// One search of an ``InvertedFileIndex``.
 private struct InvertedFileScan {
-    struct Query {
-        let vector: [Float]
+    private struct Query {
         let rotated: [Float]
         let binary: BinaryQuery
-        /// The lists to look at, nearest first.
-        var lists: [Neighbor]
+        /// The lists that were not looked at.
+        var lists: ListQueue
 
-        init(_ vector: [Float], rotated: [Float], lists: [Neighbor]) {
-            (self.vector, self.rotated, binary, self.lists) = (vector, rotated, BinaryQuery(rotated), lists)
+        init(_ vector: [Float], contents: InvertedFileContents, kernels: SIMDTarget) {
+            rotated = contents.rotated(vector, kernels: kernels)
+            binary = BinaryQuery(rotated)
+            lists = ListQueue(contents.centroids, query: rotated, kernels: kernels)
         }
     }
 
@@ -236,14 +218,14 @@ private struct InvertedFileScan {
     private var seen: Set<Int> = []
 
     init(
-        _ index: InvertedFileIndex, queries: [Query], k: Int, rows: [Range<Int>]?, recall: Double,
+        _ index: InvertedFileIndex, queries: [[Float]], k: Int, rows: [Range<Int>]?, recall: Double,
         kernels: SIMDTarget, cancellation: Cancellation
     ) {
         matrix = index.matrix
         contents = index.contents
-        self.queries = queries
-        vectors = queries.flatMap(\.vector)
-        let quantized = queries.map { QuantizedQuery($0.vector) }
+        self.queries = queries.map { Query($0, contents: index.contents, kernels: kernels) }
+        vectors = queries.flatMap(\.self)
+        let quantized = queries.map { QuantizedQuery($0) }
         codes = quantized.flatMap(\.codes)
         bounds = quantized.map { lk_distance_bound($0) }
         self.rows = rows
@@ -257,32 +239,28 @@ private struct InvertedFileScan {
     mutating func run(within limits: ScanLimits) -> Bool {
         withUnsafeTemporaryAllocation(of: UInt32.self, capacity: Self.codesAtOnce) { found in
             withUnsafeTemporaryAllocation(of: Float.self, capacity: Self.codesAtOnce) { bounds in
-                guard let found = found.baseAddress, let bounds = bounds.baseAddress else { return false }
-                let listCount = contents.centroids.rowCount
-                // The nearest lists of all queries first: they lower the bound soonest.
-                for rank in 0..<listCount {
-                    if rank == limits.firstLists {
-                        let lists = ExactSearch(contents.centroids, simd: kernels)
+                withUnsafeTemporaryAllocation(of: Neighbor.self, capacity: Self.codesAtOnce) { candidates in
+                    guard let found = found.baseAddress, let bounds = bounds.baseAddress else { return false }
+                    // The nearest lists of all queries first: they lower the bound soonest.
+                    while true {
+                        var isDone = true
                         for query in queries.indices {
-                            queries[query].lists = lists.nearest(
-                                to: queries[query].rotated, k: listCount, threads: 1)
+                            if cancellation.isCancelled || work > limits.mostWork * queries.count { return false }
+                            // Lists get farther away, and the last neighbor nearer.
+                            let farthest =
+                                best.isFull ? best.bound + limits.lists.excess(beyond: best.bound) : .infinity
+                            guard let list = queries[query].lists.removeNearest(within: farthest) else { continue }
+                            isDone = false
+                            let squaredDistance = contents.centroids.squaredDistance(
+                                from: queries[query].rotated, to: list, kernels: kernels)
+                            guard squaredDistance <= farthest else { continue }
+                            scan(
+                                Neighbor(row: list, squaredDistance: squaredDistance), for: queries[query], found,
+                                bounds, candidates)
                         }
+                        if isDone { return best.isFull }
                     }
-                    var isDone = best.isFull
-                    for query in queries where rank < query.lists.count {
-                        let list = query.lists[rank]
-                        if cancellation.isCancelled || work > limits.mostWork * queries.count { return false }
-                        guard
-                            !best.isFull
-                                || list.squaredDistance - best.bound <= limits.lists.excess(beyond: best.bound)
-                        else { continue }
-                        isDone = false
-                        scan(list, for: query, found, bounds)
-                    }
-                    // Lists get farther away, and the last neighbor nearer.
-                    if isDone { return true }
                 }
-                return best.isFull
             }
         }
     }
@@ -292,7 +270,7 @@ private struct InvertedFileScan {
 
     private mutating func scan(
         _ list: Neighbor, for query: Query, _ found: UnsafeMutablePointer<UInt32>,
-        _ bounds: UnsafeMutablePointer<Float>
+        _ bounds: UnsafeMutablePointer<Float>, _ candidates: UnsafeMutableBufferPointer<Neighbor>
     ) {
         let (columns, blockBytes) = (contents.columns, contents.byteCountOfBlock)
         let codes = contents.count(ofList: list.row)
@@ -318,13 +296,14 @@ private struct InvertedFileScan {
                         place: place % BinaryCodes.codesPerBlock, columns: columns)
                     guard row < matrix.rowCount, isAllowed(row) else { continue }
                     matrix.prefetch(row)
-                    found[kept] = UInt32(row)
-                    bounds[kept] = bounds[index]
+                    candidates[kept] = Neighbor(row: row, squaredDistance: bounds[index])
                     kept += 1
                 }
                 // The bound falls with each row that is compared, soonest if the nearest come first.
-                for index in (0..<kept).sorted(by: { bounds[$0] < bounds[$1] }) where !(bounds[index] > best.bound) {
-                    compare(Int(found[index]))
+                var nearestFirst = UnsafeMutableBufferPointer(rebasing: candidates[..<kept])
+                nearestFirst.sort { $0.squaredDistance < $1.squaredDistance }
+                for candidate in nearestFirst where !(candidate.squaredDistance > best.bound) {
+                    compare(candidate.row)
                 }
             }
         }
@@ -387,9 +366,65 @@ extension PrintMatrix {
         var dot: Int32 = 0
         kernels.table.quantized_dot_products(
             query, quantized.codes + row * dimension, dimension, 1, dimension, &dot)
-        return bound.base + bound.norm_weight * squaredNorms[row]
+        return lowerBound(bound, dot: dot, row: row, of: quantized)
+    }
+
+    @inline(__always)
+    private func lowerBound(_ bound: lk_distance_bound, dot: Int32, row: Int, of quantized: QuantizedRows) -> Float {
+        bound.base + bound.norm_weight * squaredNorms[row]
             - bound.dot_weight * quantized.scales[row] * Float(dot - bound.dot_offset)
             - bound.residual_weight * quantized.residualNorms[row]
+    }
+
+    /// The proved lower bounds on the squared distances of all rows; zeros without int8 rows.
+    fileprivate func lowerBounds(to query: [Float], kernels: SIMDTarget) -> [Float] {
+        guard let quantized else { return Array(repeating: 0, count: rowCount) }
+        let query = QuantizedQuery(query)
+        let bound = lk_distance_bound(query)
+        return withUnsafeTemporaryAllocation(of: Int32.self, capacity: max(1, rowCount)) { dots in
+            guard let dots = dots.baseAddress else { return [] }
+            kernels.table.quantized_dot_products(query.codes, quantized.codes, dimension, rowCount, dimension, dots)
+            return (0..<rowCount).map { lowerBound(bound, dot: dots[$0], row: $0, of: quantized) }
+        }
+    }
+}
+
+/// Lists by lower bounds on the squared distances of their centroids from a query, the least first: a binary heap.
+///
+/// A search looks at a few of all lists, so that sorting them would take longer.
+private struct ListQueue {
+    private var heap: [(bound: Float, list: UInt32)]
+
+    /// O(lists · dimension).
+    init(_ centroids: PrintMatrix, query: [Float], kernels: SIMDTarget) {
+        heap = centroids.lowerBounds(to: query, kernels: kernels).enumerated().map { ($1, UInt32($0)) }
+        for parent in (0..<heap.count / 2).reversed() { sink(parent) }
+    }
+
+    /// Takes out the list with the least bound, unless that is above a limit. O(log lists).
+    mutating func removeNearest(within limit: Float) -> Int? {
+        guard let nearest = heap.first, nearest.bound <= limit else { return nil }
+        let last = heap.removeLast()
+        if !heap.isEmpty {
+            heap[0] = last
+            sink(0)
+        }
+        return Int(nearest.list)
+    }
+
+    private mutating func sink(_ start: Int) {
+        heap.withUnsafeMutableBufferPointer { heap in
+            var parent = start
+            while true {
+                let (left, right) = (2 * parent + 1, 2 * parent + 2)
+                var least = parent
+                if left < heap.count, heap[left].bound < heap[least].bound { least = left }
+                if right < heap.count, heap[right].bound < heap[least].bound { least = right }
+                guard least != parent else { return }
+                heap.swapAt(parent, least)
+                parent = least
+            }
+        }
     }
 }
 

@@ -60,11 +60,10 @@ struct TopK: Sendable {
             heap[0] = neighbor
             var parent = 0
             while true {
+                let (left, right) = (2 * parent + 1, 2 * parent + 2)
                 var last = parent
-                for child in [2 * parent + 1, 2 * parent + 2]
-                where child < heap.count && heap[last].precedes(heap[child]) {
-                    last = child
-                }
+                if left < heap.count, heap[last].precedes(heap[left]) { last = left }
+                if right < heap.count, heap[last].precedes(heap[right]) { last = right }
                 guard last != parent else { break }
                 heap.swapAt(parent, last)
                 parent = last

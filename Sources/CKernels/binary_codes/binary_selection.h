@@ -5,10 +5,13 @@ typedef uint16_t lk_u16x16 __attribute__((vector_size(32)));
 size_t KERNEL(select_binary_codes)(const lk_binary_query *query, const uint8_t *blocks, size_t count, float limit,
                                    uint32_t *found, float *lower_bounds) {
     const size_t code_bytes = query->columns * 16, block_bytes = code_bytes + LK_BINARY_FACTOR_BYTES;
+    // Lists are too short for the prefetchers, which begin anew with each page.
+    const ptrdiff_t ahead = lk_scan_ahead();
     size_t within = 0;
     for (size_t start = 0; start < count; start += LK_BINARY_BLOCK) {
         const uint8_t *block = blocks + start / LK_BINARY_BLOCK * block_bytes;
         const float *factors = (const float *)(const void *)(block + code_bytes);
+        if (ahead) lk_prefetch(block + ahead, block_bytes);
         uint16_t sums[LK_BINARY_BLOCK];
         lk_sum_columns(query->tables, block, query->columns, sums);
         const size_t present = count - start < LK_BINARY_BLOCK ? count - start : LK_BINARY_BLOCK;
