@@ -222,10 +222,10 @@ smoke-training: build
 bench:
 	Scripts/bench $(BENCH)
 
-# In the folder of the command's build, whose core it has.
-bench-quick: dependencies
-	swift package $(STATIC_FLAGS) --package-path Benchmarks --scratch-path .build benchmark --no-progress
-	@rm -f .build/release.yaml # The plan is that of the benchmarks.
+# In the folder of the tests' build, whose core it has: “swift package” has no flag for Swift's libraries.
+bench-quick: SHARED = 1
+bench-quick: extra-dependencies
+	swift package --package-path Benchmarks --scratch-path $(EXTRAS_BUILD) benchmark --no-progress
 
 # Many searches in flight: throughput, how late other tasks are, and how long a cancelled search goes on.
 bench-concurrency: dependencies
