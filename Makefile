@@ -9,8 +9,8 @@ EXTRAS_FLAGS = -c release --scratch-path $(EXTRAS_BUILD) --disable-build-manifes
 # those in Extras, so that the core is built once for all; it needs their libraries then. The manifests read
 # LOOKALIKE_SHARED.
 export BUILD_FLAGS = $(if $(SHARED),$(EXTRAS_FLAGS),-c release $(STATIC_FLAGS))
-# Swift's libraries within each program, which then starts in half the time. Libraries need the second flag.
-STATIC_FLAGS = $(if $(filter Linux,$(shell uname)),--static-swift-stdlib -Xswiftc -static-stdlib)
+# Swift's libraries within each program, which then starts in half the time. “swift run” has no flag of its own for it.
+STATIC_FLAGS = $(if $(filter Linux,$(shell uname)),-Xswiftc -static-stdlib)
 export LOOKALIKE_SHARED = $(if $(SHARED),1)
 # These are about the default traits alone, or those of the macros.
 plain live-catalog test-macros apple-examples test-by-url: export LOOKALIKE_SHARED =
