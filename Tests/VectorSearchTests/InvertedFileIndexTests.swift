@@ -204,6 +204,22 @@ struct InvertedFileIndexTests {
         #expect(zip(computed.contents.sections, updated.contents.sections).allSatisfy { $0.elementsEqual($1) })
     }
 
+    @Test func anUpdateWithRowsOfAnotherKindKeepsTheRecall() {
+        var random = SeededGenerator(seed: 91)
+        let centers = (0..<30).map { _ in random.floats(64) }
+        let rows = (0..<3000).map { row in
+            Self.unit(zip(centers[row % 30], random.floats(64, in: -0.1...0.1)).map { $0 + $1 })
+        }
+        let new = (0..<1500).map { _ in Self.unit(random.floats(64)) }
+        let updated = InvertedFileIndex(PrintMatrix(rows.flatMap(\.self), dimension: 64)).updated(
+            for: PrintMatrix((rows + new).flatMap(\.self), dimension: 64),
+            origins: (0..<3000).map { UInt32($0) } + new.map { _ in nil })
+        let queries = (0..<40).map { query in
+            Self.unit(zip(new[query * 37], random.floats(64, in: -0.1...0.1)).map { $0 + $1 })
+        }
+        #expect(Self.recall(updated, queries, k: 10, recall: 0.99) >= 0.95)
+    }
+
     @Test func theSameRowsMakeTheSameIndex() {
         var random = SeededGenerator(seed: 51)
         let matrix = PrintMatrix(Self.rows(2000, 48, &random), dimension: 48)
