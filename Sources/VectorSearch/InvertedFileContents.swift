@@ -93,6 +93,9 @@ package struct InvertedFileContents: @unchecked Sendable {
 
     func count(ofList list: Int) -> Int { Int(counts[list]) }
 
+    /// O(lists).
+    fileprivate var rowCount: Int { counts.reduce(0) { $0 + Int($1) } }
+
     /// The first block of a list that has one.
     func blocks(ofList list: Int) -> UnsafeRawPointer {
         guard let base = blocks.baseAddress else { fatalError("a list with codes has blocks") }
@@ -210,7 +213,8 @@ struct InvertedFileBuilder {
         }
     }
 
-    /// The contents for rows most of which are in `earlier`: `origins` has their rows there.
+    /// The contents for rows most of which are in `earlier`: `origins` has their rows there. With many new ones, limits
+    /// are measured again.
     func contents(updating earlier: InvertedFileContents, origins: [UInt32?]) -> InvertedFileContents {
         require(origins.count == matrix.rowCount, "an origin per row, or nil")
         let rotation = earlier.rotation
@@ -223,8 +227,14 @@ struct InvertedFileBuilder {
         let encoded = encode(new, centroids: memory.centroids, rotation: rotation)
         var lists = origins.indices.map { place($0)?.list ?? 0 }
         for (index, row) in new.enumerated() { lists[row] = encoded.lists[index] }
+        var numbers = earlier.allNumbers
+        // Rows of another kind may be farther from all centroids.
+        if new.count * 32 > matrix.rowCount || Self.step(earlier.rowCount) != Self.step(matrix.rowCount) {
+            let limits = listLimits(lists: lists, centroids: memory.centroids, rotation: rotation)
+            numbers.replaceSubrange(..<limits.count, with: limits)
+        }
         var nextNew = 0
-        return memory.contents(lists: lists, numbers: earlier.allNumbers) { row in
+        return memory.contents(lists: lists, numbers: numbers) { row in
             if let place = place(row) { return earlier.code(at: place) }
             defer { nextNew += 1 }
             return (
@@ -232,6 +242,9 @@ struct InvertedFileBuilder {
             )
         }
     }
+
+    /// Limits are measured again from one step to the next, which has 2 % more rows.
+    private static func step(_ rowCount: Int) -> Int { Int(log2(Double(max(rowCount, 1))) * 32) }
 
     private var defaultListCount: Int {
         let root = 2 * Double(matrix.rowCount).squareRoot()

@@ -17,7 +17,8 @@ import Foundation
 /// is in other lists; the rest is rejected by bounds that are not proved.
 ///
 /// There are always as many neighbors as asked for if so many rows are allowed, nearest first, ties in the matrix's
-/// order. A search that would take longer than a comparison of all allowed rows compares them.
+/// order. A search that would take longer than a comparison of all allowed rows compares them, and so does one with a
+/// query that is longer than the rows: what was measured says nothing of it.
 ///
 /// Besides the matrix an index takes about 50 bytes per row of 256 components. For fewer than some 100,000 rows
 /// ``ExactSearch`` is as fast.
@@ -139,16 +140,25 @@ extension InvertedFileIndex {
             ?? compared()
     }
 
-    /// Nil if comparing the allowed rows takes less than going on.
+    /// Nil if comparing the allowed rows takes less than going on, or the limits say nothing of the queries.
     private func nearest(
         toAnyOf queries: [[Float]], k: Int, recall: Double, within limits: ScanLimits,
         among rows: [Range<Int>]?, cancellation: Cancellation
     ) -> [Neighbor]? {
+        guard hasRows(asLongAs: queries) else { return nil }
         var scan = InvertedFileScan(
             self, queries: queries, k: min(max(k, ListLimits.fewestNeighbors), limits.allowed), rows: rows,
             recall: recall, kernels: kernels, cancellation: cancellation)
         guard scan.run(within: limits) || cancellation.isCancelled else { return nil }
         return Array(scan.best.sorted().prefix(k))
+    }
+
+    /// Whether one of some rows all over the matrix is as long as the longest query, up to 1 %: the queries that lists
+    /// were measured with are as long as rows. From farther away more lists may have the nearest rows.
+    private func hasRows(asLongAs queries: [[Float]]) -> Bool {
+        let longest = queries.map { $0.withUnsafeBufferPointer(PrintMatrix.squaredNorm) }.max() ?? 0
+        return stride(from: 0, to: matrix.rowCount, by: max(1, matrix.rowCount / 1024))
+            .contains { matrix.squaredNorm(ofRow: $0) * 1.02 >= longest }
     }
 
     /// When a search stops to look at lists; nil if comparing the allowed rows takes less.

@@ -9,10 +9,13 @@ struct InvertedFileIndexTests {
         let centers = (0..<max(1, count / 50)).map { _ in random.floats(dimension) }
         return (0..<count).flatMap { _ -> [Float] in
             let center = centers[Int.random(in: 0..<centers.count, using: &random)]
-            let row = zip(center, random.floats(dimension)).map { $0 + $1 }
-            let norm = row.reduce(0) { $0 + $1 * $1 }.squareRoot()
-            return row.map { $0 / max(norm, 1e-6) }
+            return unit(zip(center, random.floats(dimension)).map { $0 + $1 })
         }
+    }
+
+    private static func unit(_ vector: [Float]) -> [Float] {
+        let norm = vector.reduce(0) { $0 + $1 * $1 }.squareRoot()
+        return vector.map { $0 / max(norm, 1e-6) }
     }
 
     private static func row(_ index: Int, of rows: [Float], _ dimension: Int) -> [Float] {
@@ -42,7 +45,9 @@ struct InvertedFileIndexTests {
         let index = InvertedFileIndex(PrintMatrix(rows, dimension: dimension))
         #expect(index.listCount == 128)
         let queries = (0..<60).map { query in
-            zip(Self.row(query * 90, of: rows, dimension), random.floats(dimension, in: -0.05...0.05)).map { $0 + $1 }
+            Self.unit(
+                zip(Self.row(query * 90, of: rows, dimension), random.floats(dimension, in: -0.05...0.05))
+                    .map { $0 + $1 })
         }
         for wanted in [0.9, 0.99] {
             let found = Self.recall(index, queries, k: k, recall: wanted)
@@ -64,7 +69,8 @@ struct InvertedFileIndexTests {
         let index = InvertedFileIndex(PrintMatrix(rows, dimension: dimension))
         let queries = (0..<count).map { _ in
             let row = Int.random(in: 0..<5000, using: &random)
-            return zip(Self.row(row, of: rows, dimension), random.floats(dimension, in: -0.1...0.1)).map { $0 + $1 }
+            return Self.unit(
+                zip(Self.row(row, of: rows, dimension), random.floats(dimension, in: -0.1...0.1)).map { $0 + $1 })
         }
         // With the highest recall all rows are compared.
         for (recall, k) in [(0.5, 3), (0.99, 10), (0.999_999, 40)] {
@@ -75,6 +81,16 @@ struct InvertedFileIndexTests {
                     "recall \(recall), seed \(seed)")
             }
         }
+    }
+
+    @Test(arguments: [0.5, 1.5, 5] as [Float]) func queriesOfAnotherLengthKeepTheRecall(length: Float) {
+        var random = SeededGenerator(seed: 81)
+        let rows = (0..<6000).map { _ in Self.unit(random.floats(64)) }
+        let index = InvertedFileIndex(PrintMatrix(rows.flatMap(\.self), dimension: 64))
+        let queries = (0..<40).map { query in
+            Self.unit(zip(rows[query * 150], random.floats(64, in: -0.1...0.1)).map { $0 + $1 }).map { $0 * length }
+        }
+        #expect(Self.recall(index, queries, k: 10, recall: 0.99) >= 0.97)
     }
 
     @Test func everyRowIsInOneList() {
@@ -186,6 +202,22 @@ struct InvertedFileIndexTests {
         // What was copied is what would have been computed.
         let computed = earlier.updated(for: matrix, origins: origins.map { _ in nil })
         #expect(zip(computed.contents.sections, updated.contents.sections).allSatisfy { $0.elementsEqual($1) })
+    }
+
+    @Test func anUpdateWithRowsOfAnotherKindKeepsTheRecall() {
+        var random = SeededGenerator(seed: 91)
+        let centers = (0..<30).map { _ in random.floats(64) }
+        let rows = (0..<3000).map { row in
+            Self.unit(zip(centers[row % 30], random.floats(64, in: -0.1...0.1)).map { $0 + $1 })
+        }
+        let new = (0..<1500).map { _ in Self.unit(random.floats(64)) }
+        let updated = InvertedFileIndex(PrintMatrix(rows.flatMap(\.self), dimension: 64)).updated(
+            for: PrintMatrix((rows + new).flatMap(\.self), dimension: 64),
+            origins: (0..<3000).map { UInt32($0) } + new.map { _ in nil })
+        let queries = (0..<40).map { query in
+            Self.unit(zip(new[query * 37], random.floats(64, in: -0.1...0.1)).map { $0 + $1 })
+        }
+        #expect(Self.recall(updated, queries, k: 10, recall: 0.99) >= 0.95)
     }
 
     @Test func theSameRowsMakeTheSameIndex() {

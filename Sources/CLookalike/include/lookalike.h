@@ -133,7 +133,7 @@ lookalike_inverted_file *lookalike_inverted_file_create(const lookalike_matrix *
 // Finds rows as lookalike_exact_search_nearest does, of which some may be missing; others take their places.
 //
 // `recall` is the share of the nearest rows that a search shall find, 0 to 1, such as 0.99. With 1 all rows are
-// compared.
+// compared, and so they are with a query that is longer than the rows.
 bool lookalike_inverted_file_nearest(const lookalike_inverted_file *file, const lookalike_matrix *queries, int64_t k,
                                      double recall, int32_t threads, int64_t *rows, float *distances);
 

@@ -200,7 +200,8 @@ class InvertedFile(_Rows):
         Args:
             queries: an array of float32, float16 or int8: a line per query, or one query.
             k: the number of rows; all of them if there are fewer.
-            recall: the share of the nearest rows to find, 0 to 1; with 1 all rows are compared.
+            recall: the share of the nearest rows to find, 0 to 1; with 1 all rows are compared, and so they are with a
+                query that is longer than the rows.
             threads: the most threads to compute on; by default as the index was made.
         """
         share = finite_number("recall", recall)
