@@ -51,9 +51,13 @@ final class MappedInvertedFile: DerivedFile {
         return InvertedFileIndex(matrix.matrix, contents: lists)
     }
 
-    /// Whether the catalog has so many more or fewer rows than the centroids were made from that they are made anew.
-    private func hasDrifted(to rowCount: Int) -> Bool {
-        !(lists.trainedRowCount / 2 < rowCount && rowCount < lists.trainedRowCount * 2)
+    /// Whether the centroids are made anew: since they were made, the rows have halved, or more than a sixteenth of them
+    /// have come. Rows of another kind have no centroids near them, so that their codes tell little.
+    ///
+    /// - Parameter origins: the row of this file for each of the catalog; nil for a new one.
+    private func hasDrifted(from origins: [UInt32?]) -> Bool {
+        let new = max(origins.count { $0 == nil }, origins.count - lists.trainedRowCount)
+        return new * 16 > origins.count || origins.count * 2 <= lists.trainedRowCount
     }
 
     /// O(rows) for rows that the earlier file has, O(rows · lists) for others; 100 bytes of memory per row.
@@ -64,9 +68,8 @@ final class MappedInvertedFile: DerivedFile {
         guard let matrix = try MappedPrintMatrix(folder.matrix),
             matrix.header.revision == (try CatalogRevision.current(db))
         else { throw folder.error(.busy) }
-        let index: InvertedFileIndex
-        if let earlier, !earlier.hasDrifted(to: matrix.rowCount) {
-            var origins: [UInt32?] = []
+        var origins: [UInt32?] = []
+        if let earlier {
             let images = DerivedImages(
                 table: "print", column: "vector", earlier: (earlier.keys, earlier.header.revision))
             try images.forEach(db) { _, origin in
@@ -77,6 +80,9 @@ final class MappedInvertedFile: DerivedFile {
                 }
             }
             guard origins.count == matrix.rowCount else { throw folder.error(.busy) }
+        }
+        let index: InvertedFileIndex
+        if let earlier, !earlier.hasDrifted(from: origins) {
             // Only the contents are read, so the rows of the earlier matrix are not needed.
             index = InvertedFileIndex(matrix.matrix, contents: earlier.lists).updated(
                 for: matrix.matrix, origins: origins)
