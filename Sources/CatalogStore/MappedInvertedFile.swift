@@ -51,8 +51,8 @@ final class MappedInvertedFile: DerivedFile {
         return InvertedFileIndex(matrix.matrix, contents: lists)
     }
 
-    /// Whether the centroids are made anew: since they were made, the rows have halved, or more than a sixteenth of them
-    /// have come. Rows of another kind have no centroids near them, so that their codes tell little.
+    /// Whether the centroids are made anew: since they were made, the rows have halved, or more than a sixteenth of
+    /// them have come. Rows of another kind have no centroids near them, so that their codes tell little.
     ///
     /// - Parameter origins: the row of this file for each of the catalog; nil for a new one.
     private func hasDrifted(from origins: [UInt32?]) -> Bool {
