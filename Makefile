@@ -222,7 +222,7 @@ smoke-training: build
 bench:
 	Scripts/bench $(BENCH)
 
-# In the folder of the tests' build, whose core it has: “swift package” has no flag for Swift's libraries.
+# In the folder of the tests' build, whose core it has.
 bench-quick: SHARED = 1
 bench-quick: extra-dependencies
 	swift package --package-path Benchmarks --scratch-path $(EXTRAS_BUILD) benchmark --no-progress

@@ -326,8 +326,10 @@ struct InvertedFileBuilder {
         let sample = sampleRows(min(3 * Self.queryCount, matrix.rowCount / 3 * 3))
         let count = sample.count / 3
         let shifts = (0..<count).map { Self.shifts[$0 % Self.shifts.count] }
-        let queries = (0..<count).map {
-            query(near: sample[$0], sample[count + $0], sample[2 * count + $0], shift: shifts[$0])
+        // Near rows all over the matrix, whose order may be that of their kinds; the others a third of it apart.
+        let queries = (0..<count).map { index in
+            let rows = (0..<3).map { sample[(3 * index + $0 * count) % sample.count] }
+            return query(near: rows[0], rows[1], rows[2], shift: shifts[index])
         }
         let search = ExactSearch(matrix, simd: kernels)
         let found = search.nearest(
