@@ -12,7 +12,7 @@ import VectorSearch
 /// the dimension, the count is that of the rows, and the total that of the lists. The sections are the images' rows in
 /// the database (``ImageRow``) as 64-bit integers, and those of `InvertedFileContents`.
 final class MappedInvertedFile: DerivedFile {
-    static let format = DerivedFileFormat(name: "prints.ivf", magic: "LKPRTIVF", version: 2) { shape in
+    static let format = DerivedFileFormat(name: "prints.ivf", magic: "LKPRTIVF", version: 3) { shape in
         [(8, shape.count)]
             + InvertedFileContents.sectionSizes(dimension: shape.width, listCount: shape.total)
             + [

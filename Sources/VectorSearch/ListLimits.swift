@@ -5,25 +5,27 @@ import Foundation
 /// Lists come by their distance from the query. A search stops at a list whose squared distance exceeds that of the
 /// last neighbor found so far by more than an excess. It depends on the distance of that neighbor: queries that are
 /// near no row have neighbors in lists that are hardly nearer than others. It is measured when the index is made, with
-/// queries near to and far from rows, in three tables: for the 10 and the 100 nearest rows, and for rows at any
-/// distance, which a search with a filter or for more neighbors may have to find.
+/// queries near to and far from rows, in tables for some numbers of nearest rows, and in one for rows at any distance,
+/// which a search with a filter or for more neighbors may have to find.
 package struct ListLimits {
     /// The lists that a query near a row looks at on average; 1... .
     package let mean: Int
-    /// None for all neighbors.
-    private let tables: [(weight: Float, bins: [Bin])]
+    /// Those of the numbers of neighbors on both sides of that of the search. The largest excess counts: rows come in
+    /// groups, and where the 100th nearest row is in another group than the tenth, nothing between them is a mean of
+    /// both. None for all neighbors.
+    private let tables: [[Bin]]
 
     private struct Bin {
         let squaredDistance: Float
         let excess: Float
     }
 
-    /// The numbers of neighbors that lists were measured for.
-    private static let neighborCounts = [10, 100]
+    /// The numbers of neighbors that lists were measured for. 32 are those of a catalog's search.
+    private static let neighborCounts = [10, 32, 100]
     /// A search for fewer neighbors looks for this many: the excess holds beside the last of them.
     static let fewestNeighbors = neighborCounts[0]
     /// More neighbors are rows at any distance.
-    static let mostNeighbors = neighborCounts[1]
+    static let mostNeighbors = neighborCounts[neighborCounts.count - 1]
     /// The shares of these neighbors.
     private static let shares = [0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999]
     private static let binCount = 16
@@ -46,13 +48,16 @@ package struct ListLimits {
     ) {
         let values = numbers.map { Double(Float(bitPattern: $0)) }
         // Fewer neighbors than were measured take as many lists; more, those of a line through what was measured.
-        let place = max(0, log2(max(Double(k), 1) / Double(Self.fewestNeighbors))) / log2(10)
-        let means = Self.neighborCounts.indices.map {
+        let counts = Self.neighborCounts
+        let k = max(k, counts[0])
+        let next = max(1, counts.firstIndex { $0 >= k } ?? counts.count - 1)
+        let part = log(Double(k) / Double(counts[next - 1])) / log(Double(counts[next]) / Double(counts[next - 1]))
+        let means = [next - 1, next].map {
             Self.interpolated(values[($0 * Self.shares.count)...].prefix(Self.shares.count), share: share)
         }
         mean =
             share < 1
-            ? Int(min(max(exp(means[0] + max(0, means[1] - means[0]) * place).rounded(.up), 1), Double(listCount)))
+            ? Int(min(max(exp(means[0] + max(0, means[1] - means[0]) * part).rounded(.up), 1), Double(listCount)))
             : listCount
         guard share < 1 else {
             tables = []
@@ -60,7 +65,7 @@ package struct ListLimits {
         }
         func table(_ index: Int) -> [Bin] {
             let bins = values.dropFirst(
-                (means.count * Self.shares.count) + index * Self.binCount * Self.numbersPerBin)
+                counts.count * Self.shares.count + index * Self.binCount * Self.numbersPerBin)
             return (0..<Self.binCount).map { bin in
                 let numbers = bins.dropFirst(bin * Self.numbersPerBin).prefix(Self.numbersPerBin)
                 return Bin(
@@ -68,16 +73,18 @@ package struct ListLimits {
                     excess: Float(Self.interpolated(numbers.dropFirst(), share: share)))
             }
         }
-        let weight = Float(min(place, 1))
-        tables = isOfNearest ? [(1 - weight, table(0)), (weight, table(1))] : [(Float(1), table(2))]
+        if isOfNearest {
+            tables = part <= 0 ? [table(next - 1)] : part < 1 ? [table(next - 1), table(next)] : [table(next)]
+        } else {
+            tables = [table(counts.count)]
+        }
     }
 
     private static let numbersPerBin = 1 + shares.count
 
     /// How much the squared distance of a list may exceed that of the last neighbor.
     package func excess(beyond squaredDistance: Float) -> Float {
-        if tables.isEmpty { return .infinity }
-        return tables.reduce(Float(0)) { $0 + $1.weight * Self.excess($1.bins, at: squaredDistance) }
+        tables.map { Self.excess($0, at: squaredDistance) }.max() ?? .infinity
     }
 
     /// Linear between the bins; that of the first or the last outside of them.

@@ -93,6 +93,23 @@ struct InvertedFileIndexTests {
         #expect(Self.recall(index, queries, k: 10, recall: 0.99) >= 0.97)
     }
 
+    /// The nearest rows up to some number are of the query's group, and the next ones of another.
+    @Test(arguments: [1, 12, 20, 32, 45, 70, 100]) func groupsOfRowsKeepTheRecall(k: Int) {
+        let (dimension, seed) = (256, UInt64(k) + 600)
+        var random = SeededGenerator(seed: seed)
+        let centers = (0..<20).map { _ in random.floats(dimension) }
+        let rows = (0..<1800).map { _ in
+            let center = centers[Int.random(in: 0..<20, using: &random)]
+            return Self.unit(zip(center, random.floats(dimension)).map { $0 + 0.7 * $1 })
+        }
+        let index = InvertedFileIndex(PrintMatrix(rows.flatMap(\.self), dimension: dimension))
+        let queries = (0..<200).map { query in
+            Self.unit(zip(rows[query * 9], random.floats(dimension, in: -0.05...0.05)).map { $0 + $1 })
+        }
+        let found = Self.recall(index, queries, k: k, recall: 0.99)
+        #expect(found >= 0.985, "\(found), seed \(seed)")
+    }
+
     @Test func everyRowIsInOneList() {
         var random = SeededGenerator(seed: 5)
         let index = InvertedFileIndex(PrintMatrix(Self.rows(3001, 32, &random), dimension: 32), listCount: 50)
