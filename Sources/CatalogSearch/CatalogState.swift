@@ -55,8 +55,9 @@ package protocol CatalogState: Sendable {
     /// - Parameter check: called now and then; what it throws ends the search.
     func entities(namedBy texts: ReadTexts, check: () throws -> Void) async throws -> [Int64: Double]
 
-    /// The images whose visual words have the most votes of a query's features, one per entity, most first.
-    func mostVoted(
+    /// The images whose visual words have the most votes of a query's features, most first. There are fewer than asked
+    /// for only if no others have votes, or the catalog tells no more.
+    func mostVotedImages(
         _ count: Int, by query: LocalFeatureQuery, in selection: EntitySelection?, without excluded: Set<Int64>
     ) async throws -> [Int64]
 
@@ -74,6 +75,25 @@ package protocol CatalogState: Sendable {
 
     /// Throws if something that was read is not of this state, because a file was changed by another program.
     func check() throws
+}
+
+extension CatalogState {
+    /// The images whose visual words have the most votes of a query's features, one per entity, most first.
+    package func mostVoted(
+        _ count: Int, by query: LocalFeatureQuery, in selection: EntitySelection?, without excluded: Set<Int64>
+    ) async throws -> [Int64] {
+        // Several images of an entity may be among those with most votes: of a building there may be hundreds.
+        var limit = entityCount < imageCount ? count * 4 : count
+        while true {
+            let images = try await mostVotedImages(limit, by: query, in: selection, without: excluded)
+            let voted = images.firstOfEachEntity { $0 }.prefix(count)
+            if voted.count == count || images.count < limit || limit >= Self.mostVotedAtOnce { return Array(voted) }
+            limit *= 4
+        }
+    }
+
+    /// Databases answer with some ten thousand rows at most.
+    private static var mostVotedAtOnce: Int { 4_000 }
 }
 
 /// An image with the squared distance of its print.

@@ -19,8 +19,6 @@ package final class RemoteState: CatalogState {
 
     /// Images beyond those that are needed, which rounding might put in the wrong order at the end of a list.
     private static let surplus = 8
-    /// Several images of an entity may be among those with most votes.
-    private static let votedImagesPerEntity = 4
 
     package init(_ remote: any RemoteCatalog, counts: RemoteCounts, model: FeaturePrintModel) {
         (self.remote, self.counts, self.model) = (remote, counts, model)
@@ -101,14 +99,12 @@ package final class RemoteState: CatalogState {
             .reduce(into: [:]) { $0[rows[$1.row].key] = $1.squaredDistance }
     }
 
-    package func mostVoted(
+    package func mostVotedImages(
         _ count: Int, by query: LocalFeatureQuery, in selection: EntitySelection?, without excluded: Set<Int64>
     ) async throws -> [Int64] {
         var selection = remoteSelection(selection)
         selection.excluded = Set(selection.excluded).union(excluded).sorted()
-        let limit = entityCount < imageCount ? count * Self.votedImagesPerEntity : count
-        let voted = try await remote.mostVoted(limit, by: query.words.visualWords, in: selection)
-        return Array(voted.firstOfEachEntity { $0 }.prefix(count))
+        return try await remote.mostVoted(count, by: query.words.visualWords, in: selection)
     }
 
     package func localFeatures(of keys: [Int64]) async throws -> [(key: Int64, features: LocalFeatures)] {

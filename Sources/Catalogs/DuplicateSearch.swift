@@ -69,7 +69,9 @@ struct DuplicateSearch {
         let voted = concurrentMap(images.count, threads: availableThreadCount) { index -> [Int64] in
             if cancellation.isCancelled { return [] }
             let query = LocalFeatureQuery(images[index].features, model: model)
-            return state.mostVoted(Self.votedCount + 1, by: query, in: selection, without: [])
+            let others = state.mostVotedImages(
+                4 * Self.votedCount, by: query, in: selection, without: [ImageRow.entity(images[index].key)])
+            return Array(others.firstOfEachEntity { $0 }.prefix(Self.votedCount))
         }
         try cancellation.check()
         return zip(images, voted).flatMap { image, others in

@@ -93,20 +93,16 @@ struct LocalState: CatalogState {
         }
     }
 
-    func mostVoted(
+    func mostVotedImages(
         _ count: Int, by query: LocalFeatureQuery, in selection: EntitySelection?, without excluded: Set<Int64>
     ) -> [Int64] {
         guard let lists = mapped.lists else { return [] }
-        // Several images of an entity may be among those with most votes.
-        let limit = entityCount < imageCount ? count * Self.votedImagesPerEntity : count
-        let voted = lists.lists.candidates(for: query.words, limit: limit) { position in
+        let voted = lists.lists.candidates(for: query.words, limit: count) { position in
             let key = lists.key(position)
             return !excluded.contains(ImageRow.entity(key)) && (selection == nil || contains(key, in: selection))
         }
-        return Array(voted.map { lists.key($0.image) }.firstOfEachEntity { $0 }.prefix(count))
+        return voted.map { lists.key($0.image) }
     }
-
-    private static let votedImagesPerEntity = 4
 
     func localFeatures(of keys: [Int64]) throws -> [(key: Int64, features: LocalFeatures)] {
         try files.store.localFeatures(forKeys: keys)

@@ -1,7 +1,10 @@
+import CatalogEntities
+import CatalogSearch
 import Catalogs
 import FeaturePrints
 import Foundation
 import GRDB
+import Imaging
 import LocalFeatures
 import TestSupport
 import Testing
@@ -32,6 +35,27 @@ struct RemoteCatalogTests {
             }
             #expect(pages.count == 6 && pages == expected)
         }
+    }
+
+    /// All of its images have more votes than those of the others.
+    @Test func anEntityWithManyImagesHidesNoOther() async throws {
+        let folder = try TemporaryFolder()
+        func item(_ id: String, _ image: PixelBuffer, count: Int) -> IndexItem {
+            IndexItem(CatalogEntity(id: id), images: (0..<count).map { _ in .pixels(image) })
+        }
+        let images = (1...3).map { SampleImage.shapes(seed: $0, width: 300, height: 260) }
+        _ = try CatalogIndexer(at: folder.file("catalog")).index([
+            item("many", images[0], count: 90), item("b", images[1], count: 1), item("c", images[2], count: 1),
+        ])
+        let remote = try await RemoteCatalogSearch(KeptRecords(of: Catalog(at: folder.file("catalog"))))
+        let extractor = try #require(remote.extractor)
+        let query = LocalFeatureQuery(try extractor.queryFeatures(of: images[0]), model: extractor.model)
+        let state = try remote.state()
+        func ids(_ images: [Int64]) async throws -> Set<String> {
+            Set(try await state.entities(for: images.map { ImageRow.entity($0) }).values.map(\.entity.id))
+        }
+        #expect(try await ids(state.mostVotedImages(80, by: query, in: nil, without: [])) == ["many"])
+        #expect(try await ids(state.mostVoted(20, by: query, in: nil, without: [])) == ["many", "b", "c"])
     }
 
     @Test func anotherModelIsRefused() async throws {
