@@ -10,9 +10,9 @@ import Foundation
 package struct ListLimits {
     /// The lists that a query near a row looks at on average; 1... .
     package let mean: Int
-    /// Those of the numbers of neighbors on both sides of that of the search. The largest excess counts: rows come in
-    /// groups, and where the 100th nearest row is in another group than the tenth, nothing between them is a mean of
-    /// both. None for all neighbors.
+    /// The tables of the measured numbers of neighbors next to that of the search; none for all neighbors. The larger
+    /// excess of two counts: rows come in groups, and where the 100th nearest row is in another group than the 32nd,
+    /// their mean is too small for the rows between them.
     private let tables: [[Bin]]
 
     private struct Bin {
